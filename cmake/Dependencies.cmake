@@ -1,0 +1,30 @@
+# Everything comes from the system's packages; `./dev build` installs what is missing.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(nlohmann_json 3.11 CONFIG REQUIRED)
+find_package(Boost 1.81 CONFIG REQUIRED)
+
+# protozero ships neither a CMake config nor a .pc file.
+find_path(PROTOZERO_INCLUDE_DIR protozero/pbf_writer.hpp REQUIRED)
+add_library(graphtag_protozero INTERFACE)
+target_include_directories(graphtag_protozero SYSTEM INTERFACE ${PROTOZERO_INCLUDE_DIR})
+
+if(GRAPHTAG_COMMAND)
+  find_package(fmt 9 CONFIG REQUIRED)
+  find_package(simdjson 3.0 CONFIG REQUIRED)
+  find_package(CLI11 2.1 CONFIG REQUIRED)
+  find_package(OpenSSL REQUIRED)
+  pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
+endif()
+if(GRAPHTAG_TESTS)
+  find_package(GTest CONFIG REQUIRED)
+  find_package(rapidcheck CONFIG REQUIRED)
+endif()
+if(GRAPHTAG_BENCH)
+  find_package(benchmark CONFIG REQUIRED)
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
