@@ -15,8 +15,8 @@ Result<std::string> read_file(const std::string& path, std::size_t limit_bytes);
 // Writes `content` beside `path` and renames it, so that no half-written file is ever seen at `path`.
 Result<void> write_file(const std::string& path, std::string_view content);
 
-// A file that appears at its path whole, or not at all: it is written beside `path` (PATH.graphtag-PID.tmp) and renamed by commit(). Without commit
-// the destructor removes it, and so does remove_unfinished_files().
+// A file that appears at its path whole, or not at all: it is written beside `path` (PATH.graphtag-PID.tmp) and renamed by
+// commit(). Without commit the destructor removes it, and so does remove_unfinished_files().
 class AtomicFile {
  public:
   static Result<AtomicFile> create(const std::string& path);

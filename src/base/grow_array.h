@@ -1,5 +1,5 @@
-// An array that grows without copying: for tables of a hundred million rows under a memory bound, where std::vector would need both the old
-// and the new block while it doubles.
+// An array that grows without copying: for tables of a hundred million rows under a memory bound, where std::vector would need
+// both the old and the new block while it doubles.
 #pragma once
 
 #include <sys/mman.h>

@@ -9,7 +9,8 @@
 
 namespace graphtag {
 
-// Ids count up from 0 in the order of first sight. Views stay valid as long as the interner lives. Not for several threads at once.
+// Ids count up from 0 in the order of first sight. Views stay valid as long as the interner lives. Not for several threads at
+// once.
 class Interner {
  public:
   std::uint32_t intern(std::string_view text) {
@@ -23,7 +24,7 @@ class Interner {
   std::size_t size() const { return texts_.size(); }
 
  private:
-  std::deque<std::string> texts_;                                     // id -> text; a deque, so that views stay valid
+  std::deque<std::string> texts_;                                   // id -> text; a deque, so that views stay valid
   boost::unordered_flat_map<std::string_view, std::uint32_t> ids_;  // text -> id
 };
 

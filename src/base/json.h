@@ -18,15 +18,16 @@ struct JsonLimits {
   int nesting = 64;  // of arrays and objects
 };
 
-// Parses one JSON text (a leading byte order mark is passed over). Strings must be UTF-8; integers beyond 64 bits are an error, not a rounded
-// double. `file` goes into the error, whose offset is in bytes.
+// Parses one JSON text (a leading byte order mark is passed over). Strings must be UTF-8; integers beyond 64 bits are an error,
+// not a rounded double. `file` goes into the error, whose offset is in bytes.
 Result<Json> parse_json(std::string_view text, const std::string& file = {}, const JsonLimits& limits = {});
 
-// One line, no spaces, UTF-8 (not escaped), keys in their order, doubles so that they read back the same. NaN and infinities become null.
+// One line, no spaces, UTF-8 (not escaped), keys in their order, doubles so that they read back the same. NaN and infinities
+// become null.
 std::string dump_json(const Json& value);
 
-// The same text for equal values whatever the order of their keys: what values are compared and interned by. 1 and 1.0 differ, and so do
-// true and 1.
+// The same text for equal values whatever the order of their keys: what values are compared and interned by. 1 and 1.0 differ,
+// and so do true and 1.
 std::string canonical_json(const Json& value);
 
 }  // namespace graphtag
