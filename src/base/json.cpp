@@ -3,13 +3,15 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/object_filler.h"
+
 namespace graphtag {
 namespace {
 
 // Builds the value from the parser's events, so that what goes beyond the limits is refused before it is built.
 class Builder final : public nlohmann::json_sax<Json> {
  public:
-  explicit Builder(int nesting) : nesting_(nesting) {}
+  explicit Builder(const JsonLimits& limits) : limits_(limits) {}
 
   bool null() override { return put(nullptr); }
   bool boolean(bool value) override { return put(value); }
@@ -52,19 +54,26 @@ class Builder final : public nlohmann::json_sax<Json> {
   // Of a key that comes twice the last value counts.
   Json* place(Json item) {
     if (open_.empty()) return &(root = std::move(item));
-    Json& parent = *open_.back();
-    if (parent.is_array()) return &parent.emplace_back(std::move(item));
-    return &(parent[key_] = std::move(item));
+    Open& parent = open_.back();
+    if (parent.container->is_array()) return &parent.container->emplace_back(std::move(item));
+    return &parent.filler.set(key_, std::move(item));
+  }
+  bool count() {
+    if (++values_ <= limits_.values) return true;
+    return refuse("more than " + std::to_string(limits_.values) + " values");
   }
   bool put(Json item) {
+    if (!count()) return false;
     place(std::move(item));
     return true;
   }
   bool open(Json item) {
-    if (open_.size() >= static_cast<std::size_t>(nesting_)) {
-      return refuse("arrays and objects nested deeper than " + std::to_string(nesting_));
+    if (!count()) return false;
+    if (open_.size() >= static_cast<std::size_t>(limits_.nesting)) {
+      return refuse("arrays and objects nested deeper than " + std::to_string(limits_.nesting));
     }
-    open_.push_back(place(std::move(item)));
+    Json* container = place(std::move(item));
+    open_.push_back({container, ObjectFiller(*container)});
     return true;
   }
   bool close() {
@@ -72,8 +81,14 @@ class Builder final : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  int nesting_;
-  std::vector<Json*> open_;  // containers being filled, outermost first; a parent grows only while its children are closed
+  struct Open {
+    Json* container;
+    ObjectFiller filler;  // for an object
+  };
+
+  JsonLimits limits_;
+  std::size_t values_ = 0;
+  std::vector<Open> open_;  // containers being filled, outermost first; a parent grows only while its children are closed
   std::string key_;
 };
 
@@ -86,7 +101,7 @@ Result<Json> parse_json(std::string_view text, const std::string& file, const Js
                  file,
                  {}};
   }
-  Builder builder(limits.nesting);
+  Builder builder(limits);
   if (Json::sax_parse(text.begin(), text.end(), &builder)) return std::move(builder.root);
   builder.error.file = file;
   return std::move(builder.error);

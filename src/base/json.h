@@ -15,7 +15,8 @@ using Json = nlohmann::ordered_json;
 
 struct JsonLimits {
   std::size_t bytes = std::size_t{256} << 20;
-  int nesting = 64;  // of arrays and objects
+  int nesting = 64;                            // of arrays and objects
+  std::size_t values = std::size_t{16} << 20;  // in all: a value takes up to 80 bytes of memory, but 3 of text
 };
 
 // Parses one JSON text (a leading byte order mark is passed over). Strings must be UTF-8; integers beyond 64 bits are an error,

@@ -62,6 +62,30 @@ TEST(Json, RefusesTextsBeyondTheLimit) {
   EXPECT_EQ(value.error().code, ErrorCode::too_large);
 }
 
+TEST(Json, RefusesMoreValuesThanTheLimit) {
+  EXPECT_TRUE(parse_json("[1,{\"a\":2}]", "", {.values = 4}));
+  const auto value = parse_json("[1,{\"a\":2}]", "", {.values = 3});
+  ASSERT_FALSE(value);
+  EXPECT_EQ(value.error().code, ErrorCode::too_large);
+}
+
+TEST(Json, ManyKeysKeepTheirOrderAndTheLastValueOfEach) {
+  std::string text = "{";
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 200'000; ++i) text += "\"" + std::to_string(i) + "\":" + std::to_string(i + round) + ",";
+  }
+  text.back() = '}';
+  const auto value = parse_json(text);
+  ASSERT_TRUE(value);
+  ASSERT_EQ(value->size(), 200'000u);
+  int i = 0;
+  for (const auto& [key, number] : value->items()) {
+    ASSERT_EQ(key, std::to_string(i));
+    ASSERT_EQ(number, i + 1);
+    ++i;
+  }
+}
+
 TEST(Json, CanonicalTextIgnoresKeyOrderButNotTypes) {
   EXPECT_EQ(canonical_json(*parse_json(R"({"b":{"y":1,"x":2},"a":1})")),
             canonical_json(*parse_json(R"({"a":1,"b":{"x":2,"y":1}})")));
