@@ -1,0 +1,284 @@
+/* graphtag: names for the kernels of CUDA graphs.
+ *
+ * Remembers, for every node of a CUDA graph, the annotation that was open when the node was created, so that every record a
+ * profiler writes about a replay of the node can be given that name.
+ *
+ *   gt_window_open(NULL, &window);                       before the capture begins
+ *   cudaStreamBeginCapture(stream, ...);
+ *     gt_scope_begin_name("decoder.attention", GT_NUL);  everything created from here on, on any stream of this thread's program
+ * ... attention<<<grid, block, 0, stream>>>(...); gt_scope_end();                                    ... up to here is
+ * "decoder.attention" cudaStreamEndCapture(stream, &graph); cudaGraphInstantiate(&exec, graph, 0);               within the
+ * window, so that nested nodes are followed exactly gt_window_close(window);
+ *   ...
+ *   gt_snapshot_file("app.annotations.json", GT_NUL);    what `graphtag annotate` joins with a trace
+ *
+ * Every function may be called at any time from any thread, also where there is no GPU, and also with nonsense: wrong use is a
+ * status, never a crash. None throws, prints, or changes a graph. Functions that return gt_status write their results only if the
+ * status is GT_OK (buffers: see "Texts out"). Handles are numbers, not addresses: a stale or made-up one is found out. C11 or
+ * C++11 and newer.
+ */
+#ifndef GRAPHTAG_GRAPHTAG_H
+#define GRAPHTAG_GRAPHTAG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define GT_VERSION_MAJOR 0
+#define GT_VERSION_MINOR 1
+#define GT_VERSION_PATCH 0
+#define GT_VERSION (GT_VERSION_MAJOR * 10000 + GT_VERSION_MINOR * 100 + GT_VERSION_PATCH)
+
+#if defined(__GNUC__)
+#define GT_API __attribute__((visibility("default")))
+#else
+#define GT_API
+#endif
+#ifdef __cplusplus
+#define GT_NOEXCEPT noexcept
+extern "C" {
+#else
+#define GT_NOEXCEPT
+#endif
+
+/* ---- Statuses and versions ---- */
+
+/* Numbers are never changed or used again; later versions may add some. */
+typedef int32_t gt_status;
+enum {
+  GT_OK = 0,
+  GT_ERROR_INVALID_ARGUMENT =
+      1, /* a null pointer where none may be, an unknown flag or option, a name that is empty or not UTF-8 */
+  GT_ERROR_INVALID_HANDLE = 2,   /* made up, or closed already */
+  GT_ERROR_INVALID_SIZE = 3,     /* a struct's `size` is not that of any version of it */
+  GT_ERROR_UNAVAILABLE = 4,      /* it cannot work on this machine or in this process; gt_last_error() says why */
+  GT_ERROR_BUSY = 5,             /* callbacks were asked for, and another tool holds CUPTI's subscription */
+  GT_ERROR_NOT_FOUND = 6,        /* nothing is known under this id */
+  GT_ERROR_NO_SCOPE = 7,         /* a scope was ended where none is open, or twice */
+  GT_ERROR_WRONG_THREAD = 8,     /* a scope was ended on another thread than it began on */
+  GT_ERROR_BUFFER_TOO_SMALL = 9, /* the length says how much is needed */
+  GT_ERROR_MALFORMED = 10,       /* not JSON, or not of the form asked for; gt_last_error() says where */
+  GT_ERROR_TOO_LARGE = 11,       /* beyond a stated bound */
+  GT_ERROR_IO = 12,              /* the operating system refused a file */
+  GT_ERROR_OUT_OF_MEMORY = 13,
+  GT_ERROR_INTERNAL = 14 /* a mistake in graphtag; please report it with gt_last_error() */
+};
+
+/* Stands for the length of a text that ends with a NUL. */
+#define GT_NUL ((size_t)-1)
+
+/* "GT_ERROR_BUSY"; NULL for an unknown number. */
+GT_API const char* gt_status_name(gt_status status) GT_NOEXCEPT;
+
+/* What this thread's last failing call did wrong and what to do about it; "" if none failed. Valid until the thread's next
+ * failing call. */
+GT_API const char* gt_last_error(void) GT_NOEXCEPT;
+
+/* GT_VERSION, and "0.1.0", of the library that was loaded. */
+GT_API uint32_t gt_version(void) GT_NOEXCEPT;
+GT_API const char* gt_version_string(void) GT_NOEXCEPT;
+
+/* ---- Can it work here? ---- */
+
+/* How the creation of nodes is observed. */
+typedef uint32_t gt_observer;
+enum {
+  GT_OBSERVER_AUTO = 0, /* callbacks if CUPTI's subscription is free when the window opens, else boundary */
+  GT_OBSERVER_CALLBACKS =
+      1, /* CUPTI tells of each node: exact everywhere, 0.5 us a node; no other subscriber while a window is open */
+  GT_OBSERVER_BOUNDARY =
+      2 /* reads at scope boundaries how far the graphs have grown; disturbs nobody, must be told of streams and bodies */
+};
+
+/* GT_OK if recording with this observer can work here, else GT_ERROR_UNAVAILABLE, with the reason in gt_last_error(), such as
+ * "unavailable: no libcuda". Loads libcuda and CUPTI if they are not in the process yet; does not initialise CUDA. Once it is
+ * GT_OK the answer is cached. */
+GT_API gt_status gt_available(gt_observer observer) GT_NOEXCEPT;
+
+enum {
+  GT_DOCTOR_INIT_CUDA = 1,    /* may initialise CUDA (cuInit), to list devices; children of fork() cannot use CUDA then */
+  GT_DOCTOR_TRY_SUBSCRIBE = 2 /* may take CUPTI's subscription for a moment, to say whether it is free or who holds it */
+};
+/* A JSON object: which libraries were found, where, which versions, what is missing, and for each finding what to do. `flags` of
+ * GT_DOCTOR_*; with 0 nothing in the process changes. Texts out. */
+GT_API gt_status gt_doctor_json(uint32_t flags, char* buffer, size_t capacity, size_t* length) GT_NOEXCEPT;
+
+/* Texts out: at most `capacity` bytes are written to `buffer`, a NUL after the text included, and `*length` becomes the text's
+ * length without it. GT_ERROR_BUFFER_TOO_SMALL if it does not fit: then nothing is written but `*length`. A null buffer with
+ * capacity 0 asks for the length alone and is GT_OK. A text may have grown between the two calls: ask again. */
+
+/* ---- Annotations ---- */
+
+/* A JSON object, stored once in the process for good: the same object gives the same handle. Nothing has to be freed. Handle 0:
+ * no annotation. */
+typedef struct gt_annotation {
+  uint64_t value;
+} gt_annotation;
+
+/* {"name": name}. */
+GT_API gt_status gt_annotation_from_name(const char* name, size_t length, gt_annotation* annotation) GT_NOEXCEPT;
+
+/* From a JSON object, or from a JSON string, which stands for {"name": string}. Keys that mean something: "name" (string) names
+ * the region, "stream" (integer) asks for a display lane, "autograd_phase" is reserved, "graphtag.path" (array of strings) gives
+ * the names of the scopes around it, outermost first; all others are free. At most 1 MiB, nested at most 64 deep. */
+GT_API gt_status gt_annotation_from_json(const char* json, size_t length, gt_annotation* annotation) GT_NOEXCEPT;
+
+/* `inner` laid over `outer`, key by key, as a scope within a scope. */
+GT_API gt_status gt_annotation_merge(gt_annotation outer, gt_annotation inner, gt_annotation* merged) GT_NOEXCEPT;
+
+/* The object as JSON; with GT_JSON_PATH its path too, as "graphtag.path", if it has one. Texts out. */
+enum { GT_JSON_PATH = 1 };
+GT_API gt_status gt_annotation_json(gt_annotation annotation, uint32_t flags, char* buffer, size_t capacity,
+                                    size_t* length) GT_NOEXCEPT;
+
+/* ---- Windows: when nodes are observed ---- */
+
+/* While at least one window is open in the process, scopes count and nodes are recorded. Open one before the capture begins, and
+ * close it after the instantiation and before a profiler starts for the first time. A scope that began before the window is not
+ * seen. */
+typedef struct gt_window {
+  uint64_t value;
+} gt_window;
+
+enum {
+  GT_WINDOW_ALL_STREAMS = 1 /* `streams` and gt_window_add_stream name every stream that captures: boundaries are read from their
+                               frontiers, and exact */
+};
+
+typedef struct gt_window_options {
+  size_t size; /* sizeof(gt_window_options) */
+  gt_observer observer;
+  uint32_t flags;             /* GT_WINDOW_* */
+  const void* const* streams; /* CUstreams that will capture, for the boundary observer; may be null */
+  size_t stream_count;
+} gt_window_options;
+
+/* `options` may be null: everything zero. GT_ERROR_UNAVAILABLE as gt_available; GT_ERROR_BUSY only if callbacks were asked for.
+ */
+GT_API gt_status gt_window_open(const gt_window_options* options, gt_window* window) GT_NOEXCEPT;
+GT_API gt_status gt_window_close(gt_window window) GT_NOEXCEPT;
+
+/* The boundary observer reads the capture of this CUstream as well. On a window that uses callbacks it changes nothing. */
+GT_API gt_status gt_window_add_stream(gt_window window, const void* stream) GT_NOEXCEPT;
+
+/* Which observer AUTO came to: GT_OBSERVER_CALLBACKS or GT_OBSERVER_BOUNDARY. */
+GT_API gt_status gt_window_observer(gt_window window, gt_observer* observer) GT_NOEXCEPT;
+
+/* The number of windows open now. Read it with gt_active(). */
+GT_API extern uint32_t gt_active_windows;
+
+/* Non-zero while anything is recorded: for a caller that wants to skip its own work. One relaxed load. */
+static inline int gt_active(void) GT_NOEXCEPT {
+  return __atomic_load_n(&gt_active_windows, __ATOMIC_RELAXED) != 0;
+}
+
+/* ---- Scopes: what nodes are called ---- */
+
+/* A scope is a stretch of one thread's program order. A node gets the merged scopes of the thread that creates it, laid over
+ * those open on the thread that began the capture. Ending a scope does not need the stream or the graph. While nothing is
+ * recorded, beginning and ending do nothing and are GT_OK. All scopes of a thread end when the last window closes. */
+
+/* Stack form: gt_scope_end ends this thread's innermost scope; GT_ERROR_NO_SCOPE if there is none (which is harmless where a
+ * window opened between a begin and its end). Scopes of the handle form are not ended by it. */
+GT_API gt_status gt_scope_begin(gt_annotation annotation) GT_NOEXCEPT;
+GT_API gt_status gt_scope_begin_name(const char* name, size_t length) GT_NOEXCEPT;
+GT_API gt_status gt_scope_end(void) GT_NOEXCEPT;
+
+/* Handle form: scopes of one thread may end in any order; each ends on the thread it began on. Handle 0 (nothing was recorded at
+ * the beginning) may be closed, which does nothing. */
+typedef struct gt_scope {
+  uint64_t value;
+} gt_scope;
+GT_API gt_status gt_scope_open(gt_annotation annotation, gt_scope* scope) GT_NOEXCEPT;
+GT_API gt_status gt_scope_close(gt_scope scope) GT_NOEXCEPT;
+
+/* The merged scopes of this thread, to be opened on another one (0 if there are none). */
+GT_API gt_status gt_scope_current(gt_annotation* annotation) GT_NOEXCEPT;
+
+/* ---- Graphs
+ * ------------------------------------------------------------------------------------------------------------------------------
+ */
+
+/* The ids by which CUPTI's records call a CUgraph, CUgraphExec or CUgraphNode (its upper half is the graph's or exec graph's id).
+ */
+GT_API gt_status gt_graph_id(const void* graph, uint32_t* id) GT_NOEXCEPT;
+GT_API gt_status gt_exec_id(const void* exec, uint32_t* id) GT_NOEXCEPT;
+GT_API gt_status gt_node_id(const void* node, uint64_t* id) GT_NOEXCEPT;
+
+/* Gives a graph (of which all exec graphs inherit it) a label: any JSON value, such as {"batch_size": 8}; at most 1 MiB. A later
+ * one replaces it. */
+GT_API gt_status gt_label_graph(const void* graph, const char* json, size_t length) GT_NOEXCEPT;
+
+/* Says which CUgraph an exec graph was instantiated from, where no callback told: the boundary observer cannot know. Call it
+ * right after the instantiation, before the graph changes. */
+GT_API gt_status gt_link_exec(const void* exec, const void* graph) GT_NOEXCEPT;
+
+/* Says which graphs are the bodies of a conditional node, in order, where no callback told. Call it when they are made, before
+ * they are filled. */
+GT_API gt_status gt_link_body(const void* node, const void* const* bodies, size_t body_count) GT_NOEXCEPT;
+
+/* ---- Answers
+ * -----------------------------------------------------------------------------------------------------------------------------
+ */
+
+/* How an annotation came to its node, or why there is none. */
+typedef uint32_t gt_origin;
+enum {
+  GT_ORIGIN_CALLBACK = 0,             /* CUPTI told of the node when it was created */
+  GT_ORIGIN_BOUNDARY = 1,             /* between two exact readings at scope boundaries */
+  GT_ORIGIN_BOUNDARY_APPROXIMATE = 2, /* between two readings, of which one may be off: a capturing stream was not named */
+  GT_ORIGIN_MODELLED = 3,             /* the id in the exec graph was predicted by a rule that holds on this driver */
+  GT_ORIGIN_UPDATED = 4,              /* an update of the exec graph changed it */
+  GT_ORIGIN_OUTSIDE_SCOPE = 5,        /* from here on reasons: no scope was open */
+  GT_ORIGIN_CAPTURED_BEFORE_START = 6,
+  GT_ORIGIN_UNLINKED_BODY = 7,
+  GT_ORIGIN_STALE_ID = 8,
+  GT_ORIGIN_UNKNOWN_GRAPH = 9
+};
+/* "boundary-approximate"; NULL for an unknown number. */
+GT_API const char* gt_origin_name(gt_origin origin) GT_NOEXCEPT;
+
+typedef struct gt_resolution {
+  size_t size; /* sizeof(gt_resolution), set by the caller */
+  gt_annotation annotation;
+  gt_origin origin;
+} gt_resolution;
+
+#define GT_NOW INT64_MAX
+
+/* What a record with this node id (graph or exec id << 32 | local id) at this time (Unix time, ns; or GT_NOW) is to be called.
+ * GT_OK also where there is no annotation: then `origin` says why. */
+GT_API gt_status gt_resolve(uint64_t node_id, int64_t time_ns, gt_resolution* resolution) GT_NOEXCEPT;
+
+/* Everything recorded so far, graphs that were destroyed included, in the format graphtag.annotations/1 (JSON): to a file, which
+ * appears whole or not at all, or to a buffer (Texts out). */
+GT_API gt_status gt_snapshot_file(const char* path, size_t length) GT_NOEXCEPT;
+GT_API gt_status gt_snapshot_buffer(char* buffer, size_t capacity, size_t* length) GT_NOEXCEPT;
+
+/* Drops everything recorded so far. Graphs that are being captured go on. Annotation handles stay valid. */
+GT_API gt_status gt_forget(void) GT_NOEXCEPT;
+
+/* How many bytes of destroyed graphs are kept for traces still to come, beyond which the oldest are dropped (and counted).
+ * Default 256 MiB. */
+GT_API gt_status gt_set_retired_limit(uint64_t bytes) GT_NOEXCEPT;
+
+/* Counts since the process began, unless said. Later versions add fields at the end. */
+typedef struct gt_counters {
+  size_t size; /* sizeof(gt_counters), set by the caller */
+  uint64_t windows_opened;
+  uint64_t scopes_begun;
+  uint64_t nodes_seen;      /* by callbacks */
+  uint64_t boundaries_read; /* by the boundary observer */
+  uint64_t graphs_live;     /* now */
+  uint64_t execs_live;      /* now */
+  uint64_t graphs_retired;  /* destroyed and still resolvable, now; exec graphs included */
+  uint64_t retired_bytes;   /* now */
+  uint64_t retired_dropped; /* tables that went over the limit */
+  uint64_t annotations;     /* distinct ones, merged ones included, now */
+  uint64_t failures;        /* events that could not be recorded: out of memory, a call refused by the driver */
+} gt_counters;
+GT_API gt_status gt_counters_get(gt_counters* counters) GT_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

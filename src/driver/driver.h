@@ -1,0 +1,198 @@
+// CUDA and CUPTI as a table of functions over plain types: the real one finds the libraries late (driver/real_driver.h), a fake
+// one models CUDA graphs in tests (tests/fake/). No vendor struct leaves this folder.
+//
+//   capture/ ──▶ Driver ──▶ libcuda.so.1, libcupti.so.12 or .13     ids, nodes, frontiers
+//   capture/ ◀── GraphObserver ◀── CUPTI's resource callbacks       what happens to graphs, as it happens
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+
+#include "model/ids.h"
+
+namespace graphtag {
+
+// CUDA's handles, as distinct types; never dereferenced. An address comes back after its owner was destroyed: ids do not.
+using GraphHandle = struct OpaqueGraph*;    // CUgraph
+using NodeHandle = struct OpaqueNode*;      // CUgraphNode
+using ExecHandle = struct OpaqueExec*;      // CUgraphExec
+using StreamHandle = struct OpaqueStream*;  // CUstream; null is the legacy default stream
+
+// CUgraphNodeType. Drivers may return numbers beyond these.
+enum class NodeType : std::int32_t {
+  kernel = 0,
+  memcpy = 1,
+  memset = 2,
+  host = 3,
+  child_graph = 4,
+  empty = 5,
+  event_wait = 6,
+  event_record = 7,
+  semaphore_signal = 8,
+  semaphore_wait = 9,
+  memory_alloc = 10,
+  memory_free = 11,
+  batch_memory_op = 12,
+  conditional = 13,
+  memcpy_batch = 14,
+};
+
+enum class DriverStatus : std::int32_t {
+  ok,
+  missing,    // this CUDA driver or this CUPTI has no such entry point
+  invalid,    // it refused a handle or an argument
+  busy,       // somebody else holds the CUPTI subscription
+  not_ready,  // CUDA is not initialised in this process, or is shutting down
+  too_small,  // the caller's buffer; the count says how many there are
+  failed,     // anything else; `code` says what
+};
+
+struct [[nodiscard]] DriverResult {
+  DriverStatus status = DriverStatus::ok;
+  std::int32_t code = 0;  // the CUresult or CUptiResult behind the status
+  constexpr bool ok() const { return status == DriverStatus::ok; }
+};
+
+enum class CaptureStatus : std::int32_t { none = 0, active = 1, invalidated = 2 };  // CUstreamCaptureStatus
+
+// The state of a stream's capture. The frontier: the nodes that the stream's next node would depend on. It belongs to the driver
+// and is valid until the next call on the stream.
+struct CaptureInfo {
+  CaptureStatus status = CaptureStatus::none;
+  std::uint64_t capture_id = 0;  // unique in the process, one a capture, shared by its streams
+  GraphHandle graph = nullptr;
+  const NodeHandle* frontier = nullptr;
+  std::size_t frontier_size = 0;
+};
+
+// What CUPTI's resource callbacks tell about graphs.
+enum class GraphEventKind : std::uint8_t {
+  graph_created,                // graph
+  graph_destroy_starting,       // graph
+  graph_cloned,                 // graph, original_graph; may come before graph's graph_created
+  node_create_starting,         // graph; node is not there yet
+  node_created,                 // graph, node
+  node_destroy_starting,        // graph, node
+  dependency_created,           // graph, node, dependency
+  dependency_destroy_starting,  // graph, node, dependency
+  exec_create_starting,         // graph
+  exec_created,                 // graph, exec
+  exec_destroy_starting,        // exec
+  node_cloned,      // graph, node, original_graph, original_node; also for every node, at any depth, of an instantiation
+  node_updated,     // CUPTI 13.0 and newer. node: the exec's; original_node: the new graph's
+  node_params_set,  // CUPTI 13.0 and newer. exec, node
+};
+constexpr std::size_t kGraphEventKinds = 14;
+
+// A set of kinds, one bit each.
+struct GraphEventSet {
+  std::uint32_t bits = 0;
+  constexpr GraphEventSet() = default;
+  constexpr GraphEventSet(std::initializer_list<GraphEventKind> kinds) {
+    for (const GraphEventKind kind : kinds) bits |= std::uint32_t{1} << static_cast<unsigned>(kind);
+  }
+  constexpr bool contains(GraphEventKind kind) const { return (bits >> static_cast<unsigned>(kind) & 1) != 0; }
+  bool operator==(const GraphEventSet&) const = default;
+};
+
+// One callback. Handles that the kind does not name are null. It lives until the observer returns.
+struct GraphEvent {
+  GraphEventKind kind = GraphEventKind::graph_created;
+  GraphHandle graph = nullptr;
+  GraphHandle original_graph = nullptr;
+  NodeHandle node = nullptr;
+  NodeHandle original_node = nullptr;
+  NodeHandle dependency = nullptr;
+  ExecHandle exec = nullptr;
+};
+
+// Gets the callbacks, on the thread that makes the CUDA call, several threads at once. Inside, only Driver::node_id, graph_id and
+// exec_id may be called. A callback may still be running on another thread when unsubscribe() returns, so an observer is never
+// destroyed.
+class GraphObserver {
+ public:
+  virtual void on_graph_event(const GraphEvent& event) noexcept = 0;
+
+ protected:
+  ~GraphObserver() = default;
+};
+
+// A subscription to CUPTI, of which a process has one at a time.
+using SubscriptionHandle = struct OpaqueSubscription*;
+
+// The functions behind a Driver. Each gets the table's own `self`; none is null: what a driver lacks returns
+// DriverStatus::missing.
+struct DriverTable {
+  DriverResult (*node_id)(void* self, NodeHandle node, NodeId* id) noexcept;
+  DriverResult (*graph_id)(void* self, GraphHandle graph, GraphId* id) noexcept;
+  DriverResult (*exec_id)(void* self, ExecHandle exec, GraphId* id) noexcept;
+  DriverResult (*graph_nodes)(void* self, GraphHandle graph, NodeHandle* nodes, std::size_t* count) noexcept;
+  DriverResult (*node_type)(void* self, NodeHandle node, NodeType* type) noexcept;
+  DriverResult (*child_graph)(void* self, NodeHandle node, GraphHandle* child) noexcept;
+  DriverResult (*conditional_bodies)(void* self, NodeHandle node, GraphHandle* bodies, std::size_t* count) noexcept;
+  DriverResult (*capture_info)(void* self, StreamHandle stream, CaptureInfo* info) noexcept;
+  DriverResult (*subscribe)(void* self, GraphObserver* observer, GraphEventSet events, SubscriptionHandle* subscription) noexcept;
+  DriverResult (*set_events)(void* self, SubscriptionHandle subscription, GraphEventSet events) noexcept;
+  DriverResult (*unsubscribe)(void* self, SubscriptionHandle subscription) noexcept;
+  DriverResult (*device_count)(void* self, int* count) noexcept;
+  DriverResult (*device_uuid)(void* self, int device, std::uint8_t* uuid) noexcept;  // 16 bytes
+  DriverResult (*timestamp_ns)(void* self, std::uint64_t* time_ns) noexcept;
+};
+
+// A table and its state: cheap to copy. All calls are safe from several threads unless said; none throws, allocates or prints.
+class Driver {
+ public:
+  constexpr Driver(const DriverTable& table, void* self) : table_(&table), self_(self) {}
+
+  // Ids, as CUPTI writes them into records. Safe at any time after creation, inside callbacks too; 0.13 us each.
+  DriverResult node_id(NodeHandle node, NodeId& id) const noexcept { return table_->node_id(self_, node, &id); }
+  DriverResult graph_id(GraphHandle graph, GraphId& id) const noexcept { return table_->graph_id(self_, graph, &id); }
+  // Missing in the CUPTI of CUDA 12.0: there the upper half of a node's id, asked of a node of the exec graph, says the same.
+  DriverResult exec_id(ExecHandle exec, GraphId& id) const noexcept { return table_->exec_id(self_, exec, &id); }
+
+  // The rest is never to be called inside a callback.
+
+  // The live nodes of a graph. With `nodes` null: their count alone (13.5 ns a node). Else up to `count` are written and `count`
+  // becomes how many were; too_small if there are more.
+  DriverResult graph_nodes(GraphHandle graph, NodeHandle* nodes, std::size_t& count) const noexcept {
+    return table_->graph_nodes(self_, graph, nodes, &count);
+  }
+  DriverResult node_type(NodeHandle node, NodeType& type) const noexcept { return table_->node_type(self_, node, &type); }
+  DriverResult child_graph(NodeHandle node, GraphHandle& child) const noexcept {
+    return table_->child_graph(self_, node, &child);
+  }
+  // The bodies of a conditional, in order; `count` as in graph_nodes. Missing before CUDA 13.2.
+  DriverResult conditional_bodies(NodeHandle node, GraphHandle* bodies, std::size_t& count) const noexcept {
+    return table_->conditional_bodies(self_, node, bodies, &count);
+  }
+  // Status `failed` on the legacy stream while another stream of its context captures; the capture goes on unharmed.
+  DriverResult capture_info(StreamHandle stream, CaptureInfo& info) const noexcept {
+    return table_->capture_info(self_, stream, &info);
+  }
+
+  // Takes the CUPTI subscription and sends `events` to the observer; kinds that this CUPTI does not know are passed over. busy:
+  // somebody else has it.
+  DriverResult subscribe(GraphObserver& observer, GraphEventSet events, SubscriptionHandle& subscription) const noexcept {
+    return table_->subscribe(self_, &observer, events, &subscription);
+  }
+  // set_events and unsubscribe: one thread at a time for one subscription.
+  DriverResult set_events(SubscriptionHandle subscription, GraphEventSet events) const noexcept {
+    return table_->set_events(self_, subscription, events);
+  }
+  DriverResult unsubscribe(SubscriptionHandle subscription) const noexcept { return table_->unsubscribe(self_, subscription); }
+
+  // Never initialises CUDA: not_ready before the program has.
+  DriverResult device_count(int& count) const noexcept { return table_->device_count(self_, &count); }
+  DriverResult device_uuid(int device, std::uint8_t (&uuid)[16]) const noexcept {
+    return table_->device_uuid(self_, device, uuid);
+  }
+  // CUPTI's clock, of which the times in activity records are.
+  DriverResult timestamp_ns(std::uint64_t& time_ns) const noexcept { return table_->timestamp_ns(self_, &time_ns); }
+
+ private:
+  const DriverTable* table_;
+  void* self_;
+};
+
+}  // namespace graphtag
