@@ -3,9 +3,8 @@
 //
 // Top-level nodes keep their local ids. Nested ones are counted on from the template's next local id:
 //   own(g)     the live nodes of g get the next ids, in creation order
-//   nested(g)  for each node of g that holds graphs, in creation order: own() of each of its bodies in order, then nested() of
-//   its bodies in
-//              REVERSE order
+//   nested(g)  for each node of g that holds graphs, in creation order: own() of each of its bodies in order, then
+//              nested() of its bodies in REVERSE order
 //
 //   graph 1 (next id 3):  0 kernel   1 conditional {2, 3}   2 kernel
 //     graph 2:            0 kernel   1 child graph 4                       4: 0 kernel

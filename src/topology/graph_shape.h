@@ -25,7 +25,7 @@ struct GraphShape {
     LocalId node;
     bool conditional = false;
     bool bodies_known = true;  // false: a conditional of which not every body is known
-    std::vector<GraphShape> bodies;
+    std::vector<GraphShape> bodies{};
   };
 
   GraphId id;
