@@ -22,8 +22,8 @@ class ByteSource {
   virtual std::uint64_t consumed_bytes() const = 0;
 };
 
-// Opens a file, gzip or not by content: several members, zeros after the last one. A damaged or cut gzip stream ends early, with a problem
-// noted; only a file that cannot be opened or gives nothing at all is an error.
+// Opens a file, gzip or not by content: several members, zeros after the last one. A damaged or cut gzip stream ends early, with
+// a problem noted; only a file that cannot be opened or gives nothing at all is an error.
 struct OpenedSource {
   std::unique_ptr<ByteSource> source;
   std::uint64_t size_bytes = 0;  // on disk
@@ -32,9 +32,9 @@ struct OpenedSource {
 Result<OpenedSource> open_source(const std::string& path, Problems& problems);
 
 // Content in memory, given out in the chunk sizes of `chunks` in turn (all at once if empty): for tests and fuzzing.
-std::unique_ptr<ByteSource> memory_source(std::string_view content, std::string_view path = {}, std::span<const std::size_t> chunks = {});
-// Decompresses another source.
-std::unique_ptr<ByteSource> gzip_source(std::unique_ptr<ByteSource> compressed, Problems& problems);
+std::unique_ptr<ByteSource> memory_source(std::string_view content, std::span<const std::size_t> chunks = {});
+// Decompresses another source. `path` is for errors. Problems are added by read(), on the caller's thread.
+std::unique_ptr<ByteSource> gzip_source(std::unique_ptr<ByteSource> compressed, Problems& problems, std::string path = {});
 
 class ByteSink {
  public:
@@ -46,6 +46,8 @@ class ByteSink {
 
 // A sink that makes `path` appear whole or not at all; gzip (one member) if asked.
 Result<std::unique_ptr<ByteSink>> open_sink(const std::string& path, bool gzip);
+// Compresses into another sink.
+std::unique_ptr<ByteSink> gzip_sink(std::unique_ptr<ByteSink> compressed);
 // Appends to a string: for tests.
 std::unique_ptr<ByteSink> string_sink(std::string& out);
 

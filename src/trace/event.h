@@ -1,6 +1,7 @@
 // The stream of events that every reader gives and every consumer takes.
 //
-// The common form of an event is its text as Chrome JSON, with the fields that matter decoded beside it; a reader of another format makes the text.
+// The common form of an event is its text as Chrome JSON, with the fields that matter decoded beside it; a reader of another
+// format makes the text.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,9 @@ enum class EventKind : std::uint8_t {
   metadata,        // ph M
   other,
 };
-constexpr bool is_gpu_operation(EventKind kind) { return kind <= EventKind::memset; }
+constexpr bool is_gpu_operation(EventKind kind) {
+  return kind <= EventKind::memset;
+}
 
 // A stretch of Event::json.
 struct TextSpan {
@@ -58,9 +61,9 @@ struct Event {
   std::span<const Member> members;  // of args, top level, in order
 
   // From args; of GPU operations only.
-  std::uint64_t graph_id = 0;             // 0: not in a graph
-  std::uint64_t node_id = 0;              // the full 64-bit id; meaningful if graph_id is not 0
-  bool has_node_id = false;               // in a graph, and the record says which node
+  std::uint64_t graph_id = 0;  // 0: not in a graph
+  std::uint64_t node_id = 0;   // the full 64-bit id; meaningful if graph_id is not 0
+  bool has_node_id = false;    // in a graph, and the record says which node
   std::optional<std::int64_t> device, stream;
   std::optional<std::uint64_t> correlation;  // also of host slices (launches)
   std::uint64_t bytes = 0;
@@ -73,15 +76,15 @@ std::string_view unescape(std::string_view token, std::string& storage);
 
 // What was learned from the members around the events.
 struct TraceInfo {
-  std::string host;                                // "host_name"
-  std::optional<std::int64_t> rank;                // "distributedInfo".rank
-  std::optional<std::int64_t> pid;                 // the process that launches: of the first host slice of cuda_runtime or cuda_driver, else of a host
-                                                   // process_labels "CPU"
-  std::optional<std::int64_t> base_time_ns;        // "baseTimeNanoseconds"
-  std::string producer;                            // "Kineto", "Cuspy", "Chrome JSON"
-  std::vector<std::string> device_names;           // by id, from "deviceProperties"
-  bool annotated = false;                          // "cudaGraphInlineAnnotated": true
-  std::optional<std::string> graphtag_json;        // the "graphtag" object's text
+  std::string host;                  // "host_name"
+  std::optional<std::int64_t> rank;  // "distributedInfo".rank
+  std::optional<std::int64_t> pid;   // the process that launches: of the first host slice of cuda_runtime or cuda_driver, else of
+                                    // a host process_labels "CPU"
+  std::optional<std::int64_t> base_time_ns;  // "baseTimeNanoseconds"
+  std::string producer;                      // "Kineto", "Cuspy", "Chrome JSON"
+  std::vector<std::string> device_names;     // by id, from "deviceProperties"
+  bool annotated = false;                    // "cudaGraphInlineAnnotated": true
+  std::optional<std::string> graphtag_json;  // the "graphtag" object's text
   bool bare_array = false;
 };
 
@@ -89,7 +92,8 @@ struct TraceInfo {
 class EventVisitor {
  public:
   virtual ~EventVisitor() = default;
-  // A top-level member other than the events: key without quotes as written, value as written. `after_events`: it stood behind them.
+  // A top-level member other than the events: key without quotes as written, value as written. `after_events`: it stood behind
+  // them.
   virtual Result<void> on_member(std::string_view key, std::string_view value, bool after_events) {
     (void)key, (void)value, (void)after_events;
     return {};

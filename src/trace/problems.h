@@ -15,30 +15,35 @@ enum class ProblemKind : std::uint8_t {
   // repaired: the event was kept
   raw_control_character,
   unescaped_quote,
-  bad_escape,         // also a lone surrogate
+  bad_escape,  // also a lone surrogate
   invalid_utf8,
-  not_a_number,       // NaN, Infinity: written as null
-  bad_number,         // 01, +1, .5, 1.
-  trailing_comma,
+  not_a_number,    // NaN, Infinity: written as null
+  bad_number,      // 01, +1, .5, 1.
+  trailing_comma,  // a comma with nothing before or after it
+  missing_comma,   // between two events
   byte_order_mark,
   // noted: the event was kept as it is
   duplicate_key,
   integer_beyond_64_bits,
-  bad_time,           // no finite ts where one is needed, or a negative duration: not counted as GPU work
+  bad_time,  // no finite ts where one is needed, or a negative duration: not counted as GPU work
   // left out
   unparsable_event,
   not_an_object,
   event_too_large,
   member_too_large,
-  truncated,          // the file ends in the middle
-  damaged_gzip,       // what could be decompressed was read
-  trailing_garbage,   // after the end of the JSON text
+  truncated,         // the file ends in the middle
+  damaged_gzip,      // what could be decompressed was read
+  trailing_garbage,  // after the end of the JSON text
 };
-constexpr std::size_t kProblemKinds = 18;
+constexpr std::size_t kProblemKinds = 19;
 std::string_view to_string(ProblemKind kind);
 // Whether an event with this problem is left out ("bad" in reports).
-constexpr bool leaves_out(ProblemKind kind) { return kind >= ProblemKind::unparsable_event; }
+constexpr bool leaves_out(ProblemKind kind) {
+  return kind >= ProblemKind::unparsable_event;
+}
 
+// Counts are of events (or members) with the problem, not of its places in them. The offset is that of the first place; of a
+// noted problem and of one that leaves an event out it is the event's.
 class Problems {
  public:
   static constexpr std::size_t kOffsetsKept = 16;  // of each kind; the count goes on
