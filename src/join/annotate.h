@@ -74,6 +74,7 @@ struct AnnotateOutcome {
   Coverage coverage;
   std::vector<std::string> passed_over;  // annotation files of a folder that do not fit
   std::vector<std::string> warnings;     // "no node id of the trace is in the annotations: ..."
+  std::uint64_t dropped_slices = 0;      // gpu_user_annotation slices left out, on lanes that lost all their work
 };
 
 // Streams `trace_path` through `consumer`. Lanes::all reads it twice. Errors (invalid_argument): a file named by itself does not fit; the trace is

@@ -24,10 +24,11 @@ struct AnnotationSource {
   AnnotationFile file;
   AnnotationInput input;
   bool from_folder = false;
+  std::string unreadable;  // found in a folder, and no annotation file: why not. Fits no trace
 };
 
-// Reads every path; a folder stands for the annotation files directly in it (*.pkl, *.pickle, *.json, *.json.gz is not one), by name.
-// Errors: as read_annotation_file; a folder with none in it.
+// Reads every path; a folder stands for the annotation files directly in it (*.pkl, *.pickle, *.json, *.json.gz is not one), by name. What cannot
+// be read in a folder stays in the list, with the reason. Errors: as read_annotation_file; a folder with none in it.
 Result<std::vector<AnnotationSource>> read_annotation_sources(const std::vector<std::string>& paths);
 
 // Which sources fit a trace: host, pid and rank agree wherever both sides have them.
