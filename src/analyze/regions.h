@@ -1,8 +1,8 @@
 // The region table: the metrics of docs/report.md, for the rows that a report shows.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,54 +13,78 @@
 namespace graphtag {
 
 enum class RegionView : std::uint8_t {
-  pattern,  // full names with digit components folded: layers.*
-  tree,     // full names, inner regions too
-  flat,     // full names, as tree, without indentation
+  pattern,  // full names, components that are digits folded: layers.*
+  tree,     // full names, each region after its parent
+  flat,     // full names, by share
 };
 
 struct RegionOptions {
   RegionView view = RegionView::pattern;
-  std::optional<int> depth;                             // regions with more components are left to their ancestors
-  std::vector<std::string> by;                          // annotation keys (or "graph", "stream", "device", "phase", "kind") that split rows
-  std::vector<std::pair<std::string, std::string>> where;  // key = value; the same keys
-  std::string include, exclude;                         // regular expressions over full region names; empty: all / none
+  std::optional<int> depth;  // regions with more components count as work of their ancestor with so many; at least 1
+  // Keys that split rows: annotation keys, or graph, stream, device, phase, kind, rank (these six win over annotation keys of the same name).
+  std::vector<std::string> by;
+  // key = value of the same keys, all of which must hold. Of a string the value is its text, of other JSON values their JSON.
+  std::vector<std::pair<std::string, std::string>> where;
+  std::string include,
+      exclude;  // regular expressions (Perl's) found in full region names; which rows there are, not what is measured. Empty: all, none
   std::optional<OperationKind> kind;
-  std::string comm = "(?i)nccl|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|broadcast|send_?recv";  // kernel names classed as communication
+  // Kernel names classed as communication.
+  std::string comm =
+      "(?i)nccl|rccl|nvshmem|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|send_?recv|cross_device_reduce|deep_ep";
   std::optional<std::pair<std::int64_t, std::int64_t>> window_ns;  // relative to the trace's first GPU record
-  std::uint64_t skip_replays = 0;                       // the first N of each graph
+  std::uint64_t skip_replays = 0;                                  // the first N of each graph
 };
+
+// Name of the row for records whose annotation has no name.
+inline constexpr const char* kNoNameRegion = "(unnamed)";
+// More components than these stay together as the last one: a bound on what a hostile name costs.
+inline constexpr std::size_t kMaxRegionDepth = 128;
 
 struct RegionRow {
+  std::uint32_t id = 0;      // a number of this row in its report
+  std::uint32_t parent = 0;  // id of the nearest row above it in the tree, its own id if there is none
   std::string region;
-  int level = 0;                                             // components - 1
-  std::vector<std::pair<std::string, std::string>> by;       // key -> value as JSON text
-  std::optional<std::uint64_t> calls;                        // null outside graphs
+  int level = 0;                                        // components - 1
+  std::vector<std::pair<std::string, std::string>> by;  // key -> value as JSON text; null where the annotation lacks the key
+  std::optional<std::uint64_t> calls;                   // null outside graphs
   std::optional<double> kernels_per_call;
-  std::int64_t total_ns = 0, sum_ns = 0, self_ns = 0, share_ns = 0;
-  double busy_frac = 0, wall_frac = 0;                       // both from share
-  std::optional<double> mean_ns;
+  std::int64_t total_ns = 0;                   // union of the subtree
+  std::int64_t sum_ns = 0;                     // of the subtree's records
+  std::int64_t self_ns = 0;                    // sum of the records that are directly in the region
+  std::int64_t share_ns = 0;                   // of the same records, each instant split equally over what is active
+  std::int64_t subtree_share_ns = 0;           // the region's and all its inner regions' share
+  std::optional<double> busy_frac, wall_frac;  // both from share; null where nothing is busy, or the window is empty
+  std::optional<double> mean_ns, p50_ns;       // per call
   std::optional<std::int64_t> min_ns, max_ns, p95_ns;
-  std::optional<double> p50_ns;
 };
 
+// One direction of memcpy ("HtoD"; "memcpy" where the profiler does not say), or "memset".
 struct CopyRow {
   std::string direction;
   std::uint64_t count = 0, bytes = 0;
-  std::int64_t sum_ns = 0;
-  std::optional<double> gb_per_s;
+  std::int64_t sum_ns = 0;         // inside the window
+  std::optional<double> gb_per_s;  // 1e9 bytes a second: all bytes by all time of the copies whose size is known, window or not
 };
 
 struct RegionReport {
-  std::vector<RegionRow> rows;  // by share, descending
-  RegionRow unattributed;       // GPU work without a region
-  std::vector<CopyRow> copies;
-  std::vector<std::string> comm_names;  // kernel names classed as communication
+  RegionView view = RegionView::pattern;
+  std::vector<RegionRow> rows;  // by share, descending; RegionView::tree: in tree order, siblings by subtree_share_ns, descending
+  RegionRow unattributed;       // GPU work without an annotation
+  std::vector<CopyRow> copies;  // by time, descending
+  std::vector<std::string> comm_names;                  // kernel names classed as communication, sorted
+  std::int64_t base_ns = 0;                             // start of the trace's first GPU record, on the trace's own clock
+  std::int64_t window_start_ns = 0, window_end_ns = 0;  // relative to base_ns; of all devices
+  std::uint64_t records = 0, devices = 0;               // selected
   std::int64_t window_ns = 0, sum_ns = 0, busy_ns = 0, idle_ns = 0, compute_ns = 0, exposed_comm_ns = 0, exposed_copy_ns = 0;
-  double coverage_records_frac = 0, coverage_sum_frac = 0, coverage_busy_frac = 0;
-  std::uint64_t replays = 0;
+  std::optional<double> coverage_records_frac, coverage_sum_frac, coverage_busy_frac;  // null where there is nothing to cover
+  std::uint64_t replays = 0;                                                           // with a selected record
+  std::uint64_t short_replays = 0;                                                     // of the whole trace: see ReplayNodes
 };
 
-// Sorts `table.operations` by device and start, in place. Error (invalid_argument): a regular expression that does not compile.
+// Selects records (where, kind, skip_replays), clips them to the window, and measures them as if the trace held nothing else. Sorts
+// `table.operations` in place; beside them memory goes to rows, 8 bytes a call, and 16 bytes a record that is active at one time.
+// Errors (invalid_argument): a regular expression that does not compile or costs too much; a depth below 1; a window that ends before it starts; a key
+// of by or where that nothing in the trace has.
 Result<RegionReport> analyze_regions(OperationTable& table, const RegionOptions& options);
 
 }  // namespace graphtag

@@ -1,0 +1,161 @@
+#include "analyze/check.h"
+
+#include <algorithm>
+
+#include "analyze/operation_order.h"
+#include "analyze/saturating.h"
+#include "analyze/union_length.h"
+
+namespace graphtag {
+namespace {
+
+// One record a replay, and none says which node it is of: the profiler recorded whole graphs.
+bool is_graph_level(const GraphCheck& graph) {
+  return graph.records == graph.replays.replays && graph.replays.nodes_seen_max == 0 &&
+         graph.unnamed.count(Origin::no_node_id) != 0;
+}
+
+std::optional<double> fraction(double part, double whole) {
+  if (whole <= 0) return {};
+  return part / whole;
+}
+
+std::string percent(double fraction) {
+  std::string text = std::to_string(fraction * 100);
+  return text.substr(0, text.find('.') + 3) + "%";
+}
+
+std::string what_is_missing(const OperationTable& table, const CheckReport& report) {
+  std::string missing;
+  const auto add = [&missing](const std::string& what) { missing += (missing.empty() ? "" : ", ") + what; };
+  if (report.short_replays != 0) {
+    add(std::to_string(report.short_replays) + " of " + std::to_string(report.replays) +
+        " replays show fewer nodes than expected");
+  }
+  if (table.read.problems[ProblemKind::truncated].count != 0) add("the trace is cut off");
+  if (table.read.problems[ProblemKind::damaged_gzip].count != 0) add("the trace's gzip stream is damaged");
+  if (table.bad_times != 0) add(std::to_string(table.bad_times) + " GPU records have no usable time");
+  return missing;
+}
+
+void judge(const OperationTable& table, double min_time, CheckReport& report) {
+  const std::string gate = "--min-time " + percent(min_time);
+  const auto say = [&](CheckVerdict verdict, const std::string& reason) {
+    report.verdict = verdict;
+    report.verdict_reason = gate + ": " + reason;
+  };
+  std::uint64_t named = report.outside_named;
+  for (const GraphCheck& graph : report.graphs) named += graph.named;
+  if (!report.coverage_sum_frac) return say(CheckVerdict::cannot_judge, "cannot judge, the trace has no GPU time");
+  if (named == 0)
+    return say(CheckVerdict::cannot_judge,
+               "cannot judge, no GPU record has a name: give the annotation file of this run with -a");
+  const std::string covered = percent(*report.coverage_sum_frac) + " of the GPU time has a name";
+  if (*report.coverage_sum_frac < min_time) return say(CheckVerdict::failed, "failed, " + covered);
+  const std::string missing = what_is_missing(table, report);
+  if (!missing.empty()) return say(CheckVerdict::cannot_judge, "cannot judge, records are missing: " + missing);
+  say(CheckVerdict::passed, "passed, " + covered);
+}
+
+class Checker {
+ public:
+  explicit Checker(OperationTable& table)
+      : table_(table), has_annotations_(!table.annotations.empty() || table.annotations.annotations().size() > 1) {}
+
+  CheckReport check() {
+    sort_by_start(table_.operations);
+    add_graphs();
+    if (!table_.operations.empty()) report_.base_ns = INT64_MAX;
+    for (const GpuOperation& operation : table_.operations) add(operation);
+    for (GraphCheck& graph : report_.graphs) {
+      if (!is_graph_level(graph)) continue;
+      graph.unnamed[Origin::graph_level_trace] = graph.unnamed[Origin::no_node_id];
+      graph.unnamed.erase(Origin::no_node_id);
+    }
+    report_.busy_ns = busy_.length_ns();
+    report_.coverage_records_frac = fraction(static_cast<double>(named_), static_cast<double>(table_.operations.size()));
+    report_.coverage_sum_frac = fraction(static_cast<double>(named_sum_ns_), static_cast<double>(report_.sum_ns));
+    report_.coverage_busy_frac = fraction(static_cast<double>(named_busy_.length_ns()), static_cast<double>(report_.busy_ns));
+    return std::move(report_);
+  }
+
+ private:
+  void add_graphs();
+  void add(const GpuOperation& operation);
+  void add_to_graph(const GpuOperation& operation, std::int64_t length_ns, GraphCheck& graph) const;
+
+  OperationTable& table_;
+  const bool has_annotations_;
+  CheckReport report_;
+  std::vector<std::uint32_t> graph_of_replay_;  // index: replay -> of report_.graphs
+  std::uint64_t named_ = 0;
+  std::int64_t named_sum_ns_ = 0;
+  UnionLength busy_, named_busy_;
+  std::uint16_t device_ = 0;
+};
+
+void Checker::add_graphs() {
+  for (const GraphReplays& replays : count_replay_nodes(table_)) {
+    GraphCheck graph;
+    graph.replays = replays;
+    const GraphRecord* record = table_.annotations.graph_of(replays.graph);
+    graph.label = record != nullptr && record->label ? dump_json(*record->label) : "null";
+    report_.replays += replays.replays;
+    report_.short_replays += replays.short_replays;
+    report_.graphs.push_back(std::move(graph));
+  }
+  for (const Replay& replay : table_.replays) {
+    const auto graph = std::lower_bound(report_.graphs.begin(), report_.graphs.end(), replay.graph,
+                                        [](const GraphCheck& a, GraphId id) { return a.replays.graph < id; });
+    graph_of_replay_.push_back(static_cast<std::uint32_t>(graph - report_.graphs.begin()));
+  }
+}
+
+void Checker::add(const GpuOperation& operation) {
+  if (operation.device != device_) {
+    busy_.restart();
+    named_busy_.restart();
+    device_ = operation.device;
+  }
+  const std::int64_t start_ns = clamp_time_ns(operation.start_ns);
+  const std::int64_t end_ns = clamp_time_ns(operation.end_ns);
+  const std::int64_t length_ns = end_ns - start_ns;
+  report_.base_ns = std::min(report_.base_ns, start_ns);
+  busy_.add(start_ns, end_ns);
+  add_saturating(report_.sum_ns, length_ns);
+  const bool named = operation.annotation != AnnotationId::none;
+  if (named) {
+    named_busy_.add(start_ns, end_ns);
+    add_saturating(named_sum_ns_, length_ns);
+    ++named_;
+  }
+  if (operation.replay != kNoReplay)
+    return add_to_graph(operation, length_ns, report_.graphs[graph_of_replay_[operation.replay]]);
+  ++report_.outside_records;
+  add_saturating(report_.outside_sum_ns, length_ns);
+  if (!named) return;
+  ++report_.outside_named;
+  add_saturating(report_.outside_named_sum_ns, length_ns);
+}
+
+void Checker::add_to_graph(const GpuOperation& operation, std::int64_t length_ns, GraphCheck& graph) const {
+  ++graph.records;
+  add_saturating(graph.sum_ns, length_ns);
+  if (operation.annotation == AnnotationId::none) {
+    ++graph.unnamed[has_annotations_ || operation.origin == Origin::no_node_id ? operation.origin : Origin::no_annotations];
+    return;
+  }
+  ++graph.named;
+  if (operation.origin == Origin::boundary_approximate || operation.origin == Origin::modelled) ++graph.ambiguous;
+  add_saturating(graph.named_sum_ns, length_ns);
+}
+
+}  // namespace
+
+CheckReport check_operations(OperationTable& table, const CheckOptions& options) {
+  CheckReport report = Checker(table).check();
+  if (options.min_time) judge(table, *options.min_time, report);
+  return report;
+}
+
+}  // namespace graphtag
