@@ -85,8 +85,7 @@ enum {
   GT_OBSERVER_AUTO = 0, /* callbacks if CUPTI's subscription is free when the window opens, else boundary */
   GT_OBSERVER_CALLBACKS =
       1, /* CUPTI tells of each node: exact everywhere, 0.5 us a node; no other subscriber while a window is open */
-  GT_OBSERVER_BOUNDARY =
-      2 /* reads at scope boundaries how far the graphs have grown; disturbs nobody, must be told of streams and bodies */
+  GT_OBSERVER_BOUNDARY = 2   /* reads at scope boundaries how far graphs have grown; disturbs nobody; is told of streams, bodies */
 };
 
 /* GT_OK if recording with this observer can work here, else GT_ERROR_UNAVAILABLE, with the reason in gt_last_error(), such as
@@ -194,9 +193,7 @@ GT_API gt_status gt_scope_close(gt_scope scope) GT_NOEXCEPT;
 /* The merged scopes of this thread, to be opened on another one (0 if there are none). */
 GT_API gt_status gt_scope_current(gt_annotation* annotation) GT_NOEXCEPT;
 
-/* ---- Graphs
- * ------------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- Graphs ---- */
 
 /* The ids by which CUPTI's records call a CUgraph, CUgraphExec or CUgraphNode (its upper half is the graph's or exec graph's id).
  */
@@ -216,9 +213,7 @@ GT_API gt_status gt_link_exec(const void* exec, const void* graph) GT_NOEXCEPT;
  * they are filled. */
 GT_API gt_status gt_link_body(const void* node, const void* const* bodies, size_t body_count) GT_NOEXCEPT;
 
-/* ---- Answers
- * -----------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- Answers ---- */
 
 /* How an annotation came to its node, or why there is none. */
 typedef uint32_t gt_origin;

@@ -20,9 +20,8 @@ enum class EntryState : std::uint8_t {
 struct EntryPoint {
   const char* name;     // "cuptiGetGraphNodeId"
   const char* library;  // "libcuda" or "libcupti"
-  const char* purpose;  // what is lost without it, in words
-  const char* since;    // the first CUDA release that has it: "13.1"
-  bool required;        // without it nothing can be recorded
+  const char* purpose;  // what it gives, in words
+  const char* since;    // the first CUDA release that has it, or 12.0: "13.1"
   EntryState state;
   std::int32_t code;  // of a refusal
 };
@@ -44,11 +43,17 @@ struct DriverFacts {
   std::string unavailable;     // why can_ask_ids is false: "no libcuda"; else empty
 };
 
+struct SubscriptionFacts {
+  enum class State : std::uint8_t { free, held_by_us, held, unknown } state = State::unknown;
+  std::string holder;     // the name of the holder, or of the tool around the process, where CUPTI tells (13.0 and newer)
+  std::int32_t code = 0;  // CUPTI's, where unknown
+};
+
 // A driver on the real libraries. What a search finds stays loaded for good.
 class RealDriver {
  public:
-  // The process's own, searched at the first call. While it is not usable, later calls search again if libraries were mapped
-  // since.
+  // The process's own, searched at the first call. While it cannot ask ids, later calls search again if libraries were mapped
+  // since. What it returned stays valid for good.
   static const RealDriver& of_process();
 
   // A search of its own, for tests.
@@ -60,12 +65,14 @@ class RealDriver {
   Driver driver() const;
   const DriverFacts& facts() const;
 
-  // The name by which the present holder of the CUPTI subscription (or the tool around the process) goes; empty if it is free or
-  // cannot be known. CUPTI 13.0 and newer. Subscribes for a moment if it is free, so never while another thread may want to.
-  std::string subscription_holder() const;
+  // Who holds the CUPTI subscription. Takes it for a moment if it is free, which other tools can see.
+  SubscriptionFacts try_subscription() const;
+  // Initialises CUDA if the program has not yet.
+  DriverResult initialize_cuda() const;
+
+  struct State;
 
  private:
-  struct State;
   std::unique_ptr<State> state_;
 };
 

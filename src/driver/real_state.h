@@ -1,0 +1,39 @@
+// The real driver's state: what was found, and the one subscription. For this folder alone.
+#pragma once
+
+#include <array>
+#include <atomic>
+
+#include "driver/entry_points.h"
+#include "driver/real_driver.h"
+
+namespace graphtag {
+
+struct RealDriver::State {
+  std::array<void*, kEntries> functions{};  // Entry -> address, or null
+  DriverFacts facts;
+  std::atomic<GraphObserver*> observer{nullptr};
+  std::atomic<void*> subscriber{nullptr};  // CUPTI's handle; one at a time
+
+  // The entry point as a function of this signature, or null.
+  template <typename Function>
+  Function get(Entry entry) const {
+    return reinterpret_cast<Function>(functions[static_cast<std::size_t>(entry)]);
+  }
+  bool has(Entry entry) const { return functions[static_cast<std::size_t>(entry)] != nullptr; }
+  EntryPoint& facts_of(Entry entry) { return facts.entry_points[static_cast<std::size_t>(entry)]; }
+
+  // Finds the libraries and their functions, and tries them (library_load.cpp).
+  void load();
+
+ private:
+  void look_up(Library library, void* handle);
+  void probe();
+  void judge();
+  void set_state(Entry entry, EntryState state, std::int32_t code = 0);
+};
+
+// The functions of a Driver whose self is a RealDriver::State (real_calls.cpp).
+extern const DriverTable kRealTable;
+
+}  // namespace graphtag
