@@ -45,7 +45,7 @@ struct NamedEvent {
 
 // A lane that no stream of the trace had: shown under the device of the first event that moved to it.
 struct NewLane {
-  std::string pid;            // token of the process (device) as in the events
+  std::string pid;  // token of the process (device) as in the events
   std::int64_t stream = 0;
   std::string name;           // "Process Group Description" of an annotation that asked for it, else "stream N"
   std::int64_t first_ns = 0;  // start of its first event
@@ -79,7 +79,7 @@ struct AnnotateOutcome {
 
 // Streams `trace_path` through `consumer`. Lanes::all reads it twice. Errors (invalid_argument): a file named by itself does not fit; the trace is
 // annotated already, with other inputs or lanes; Lanes::all without annotations.
-Result<AnnotateOutcome> annotate_trace(const std::string& trace_path, const std::vector<AnnotationSource>& sources, const AnnotateOptions& options,
-                                       NamedEventConsumer& consumer);
+Result<AnnotateOutcome> annotate_trace(const std::string& trace_path, const std::vector<AnnotationSource>& sources,
+                                       const AnnotateOptions& options, NamedEventConsumer& consumer);
 
 }  // namespace graphtag

@@ -24,7 +24,8 @@ struct OperationTable {
   std::vector<Replay> replays;         // index: GpuOperation::replay
   Interner names;                      // id: GpuOperation::name
   std::vector<std::int64_t> devices;   // index: GpuOperation::device -> the trace's device id (or pid)
-  AnnotationSet annotations;           // ids: GpuOperation::annotation. Annotations that the trace itself carries in args are in its table too.
+  AnnotationSet
+      annotations;  // ids: GpuOperation::annotation. Annotations that the trace itself carries in args are in its table too.
   ReadResult read;
   std::vector<std::string> passed_over;  // annotation files of a folder that do not fit this trace
   std::uint64_t bad_times = 0;           // GPU records without a usable time: not in `operations`
@@ -37,6 +38,7 @@ struct JoinOptions {
 
 // Reads `trace_path` once. Without sources the names come from the events' args: of a trace that is annotated already (the keys its "graphtag" object
 // lists; else all args that no profiler writes). With sources too, theirs win key by key.
-Result<OperationTable> read_operations(const std::string& trace_path, const std::vector<AnnotationSource>& sources, const JoinOptions& options = {});
+Result<OperationTable> read_operations(const std::string& trace_path, const std::vector<AnnotationSource>& sources,
+                                       const JoinOptions& options = {});
 
 }  // namespace graphtag

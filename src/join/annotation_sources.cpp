@@ -1,0 +1,148 @@
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <system_error>
+
+#include "base/file.h"
+#include "join/annotation_set.h"
+
+namespace graphtag {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kFileLimitBytes = std::size_t{256} << 20;
+
+Result<std::string> sha256_of(std::string_view content) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  if (EVP_Digest(content.data(), content.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1) {
+    return Error{ErrorCode::io, "OpenSSL cannot compute SHA-256; check its configuration", {}, {}};
+  }
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (unsigned int i = 0; i < size; ++i) {
+    text += kDigits[digest[i] >> 4];
+    text += kDigits[digest[i] & 15];
+  }
+  return text;
+}
+
+Result<AnnotationSource> read_source(const std::string& path) {
+  Result<std::string> content = read_file(path, kFileLimitBytes);
+  if (!content) return content.error();
+  Result<std::string> digest = sha256_of(*content);
+  if (!digest) return digest.error();
+  Result<AnnotationFile> file = parse_annotation_file(*content, path);
+  if (!file) return file.error();
+  return AnnotationSource{*std::move(file), {fs::path(path).filename().string(), *std::move(digest)}, false, {}};
+}
+
+// The annotation files directly in a folder, by name.
+Result<std::vector<std::string>> files_in(const std::string& folder) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string extension = entry->path().extension().string();
+    std::error_code type_error;
+    if ((extension == ".pkl" || extension == ".pickle" || extension == ".json") && entry->is_regular_file(type_error)) {
+      paths.push_back(entry->path().string());
+    }
+  }
+  if (error) return Error{ErrorCode::io, "cannot list the folder: " + error.message(), folder, {}};
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+Result<void> read_folder(const std::string& folder, std::vector<AnnotationSource>& sources) {
+  Result<std::vector<std::string>> paths = files_in(folder);
+  if (!paths) return paths.error();
+  std::optional<Error> first_error;
+  bool any = false;
+  for (const std::string& path : *paths) {
+    Result<AnnotationSource> source = read_source(path);
+    if (source) {
+      any = true;
+      source->from_folder = true;
+      sources.push_back(*std::move(source));
+      continue;
+    }
+    AnnotationSource unreadable;
+    unreadable.input.name = fs::path(path).filename().string();
+    unreadable.from_folder = true;
+    unreadable.unreadable = source.error().message;
+    sources.push_back(std::move(unreadable));
+    if (!first_error) first_error = source.error();
+  }
+  if (any) return {};
+  if (first_error) return *first_error;
+  return Error{
+      ErrorCode::not_found, "no annotation file in this folder (*.pkl, *.pickle, *.json); name the file itself", folder, {}};
+}
+
+std::string quoted(const std::string& text) {
+  return '"' + text + '"';
+}
+std::string number(std::int64_t value) {
+  return std::to_string(value);
+}
+
+template <typename T, typename Print>
+void compare(std::string_view what, const T& file, const T& trace, Print print, std::string& reason) {
+  if (file == trace) return;
+  if (!reason.empty()) reason += "; ";
+  reason.append(what).append(" ").append(print(file)).append(", the trace has ").append(what).append(" ").append(print(trace));
+}
+
+// Why a file does not fit a trace: "rank 1, the trace has rank 0". Empty: it fits.
+std::string misfit(const Producer& producer, const TraceInfo& info) {
+  std::string reason;
+  if (!producer.host.empty() && !info.host.empty()) compare("host", producer.host, info.host, quoted, reason);
+  if (producer.pid && info.pid) compare("pid", *producer.pid, *info.pid, number, reason);
+  if (producer.rank && info.rank) compare("rank", *producer.rank, *info.rank, number, reason);
+  return reason;
+}
+
+}  // namespace
+
+Result<std::vector<AnnotationSource>> read_annotation_sources(const std::vector<std::string>& paths) {
+  std::vector<AnnotationSource> sources;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (fs::is_directory(path, error)) {
+      if (Result<void> read = read_folder(path, sources); !read) return read.error();
+      continue;
+    }
+    Result<AnnotationSource> source = read_source(path);
+    if (!source) return source.error();
+    sources.push_back(*std::move(source));
+  }
+  return sources;
+}
+
+Result<FitResult> choose_sources(const std::vector<AnnotationSource>& sources, const TraceInfo& info, bool force) {
+  FitResult result;
+  for (const AnnotationSource& source : sources) {
+    if (!source.unreadable.empty()) {
+      result.passed_over.push_back(source.input.name + ": " + source.unreadable);
+      continue;
+    }
+    const std::string reason = force ? std::string{} : misfit(source.file.producer, info);
+    if (reason.empty()) {
+      result.fitting.push_back(&source);
+    } else if (source.from_folder) {
+      result.passed_over.push_back(source.input.name + ": " + reason);
+    } else {
+      return Error{ErrorCode::invalid_argument,
+                   "these annotations are of another process: " + reason +
+                       "; give the file of the process that was profiled, or use it all the same with --force",
+                   source.file.path,
+                   {}};
+    }
+  }
+  return result;
+}
+
+}  // namespace graphtag

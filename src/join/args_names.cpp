@@ -1,0 +1,117 @@
+#include "join/args_names.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "join/profiler_keys.h"
+#include "join/tokens.h"
+
+namespace graphtag {
+namespace {
+
+constexpr std::size_t kCachedBytes = std::size_t{8} << 20;
+constexpr std::string_view kPath = "graphtag.path";
+constexpr std::string_view kAnnotatedStream = "annotated_stream";
+constexpr std::string_view kOriginalStream = "original_stream";
+
+std::string prefixed(std::string_view key) {
+  return "annotation." + std::string(key);
+}
+
+bool is_path(const Json& value) {
+  return value.is_array() && std::all_of(value.begin(), value.end(), [](const Json& part) { return part.is_string(); });
+}
+
+}  // namespace
+
+std::size_t ArgsNames::TextHash::operator()(std::string_view text) const {
+  return boost::hash<std::string_view>()(text);
+}
+
+void ArgsNames::pick_listed(const MemberShape& shape, ShapeFacts& facts) const {
+  for (const std::string& key : earlier_->keys) {
+    // The longest form is graphtag's: it gave way to what the profiler had written.
+    std::string written = key;
+    while (shape.index_of(prefixed(written)) >= 0) written = prefixed(written);
+    if (written == key && (key == kAnnotatedStream || key == kOriginalStream || is_profiler_key(shape.kind, key))) continue;
+    if (const int member = shape.index_of(written); member >= 0)
+      facts.picked.emplace_back(static_cast<std::uint32_t>(member), key);
+  }
+}
+
+void ArgsNames::pick_others(const MemberShape& shape, ShapeFacts& facts) {
+  bool named = false;
+  for (std::uint32_t i = 0; i < shape.keys.size(); ++i) {
+    const std::string& key = shape.keys[i];
+    if (key == kOriginalStream || key == kAnnotatedStream || is_profiler_key(shape.kind, key)) continue;
+    named = named || key == "name" || key == "str" || key == kPath;
+    facts.picked.emplace_back(i, key);
+  }
+  if (!named) facts.picked.clear();
+}
+
+const ArgsNames::ShapeFacts& ArgsNames::facts_of(const Event& event) {
+  const MemberShape& shape = shapes_.of(event);
+  if (facts_.size() >= std::size_t{1} << 14) facts_.clear();
+  const auto [found, added] = facts_.try_emplace(shape.id);
+  shape_id_ = shape.id;
+  ShapeFacts& facts = found->second;
+  if (!added) return facts;
+  facts.original_stream = shape.index_of(kOriginalStream);
+  if (earlier_) {
+    pick_listed(shape, facts);
+  } else {
+    pick_others(shape, facts);
+  }
+  if (const int member = shape.index_of(kAnnotatedStream); member >= 0 && !facts.picked.empty()) {
+    facts.picked.emplace_back(static_cast<std::uint32_t>(member), "stream");
+  }
+  return facts;
+}
+
+AnnotationId ArgsNames::intern(const Event& event, const ShapeFacts& facts) {
+  Json object = Json::object();
+  for (const auto& [member, key] : facts.picked) {
+    const std::string_view text = event.text(event.members[member].value);
+    // A number beyond 64 bits is no JSON value of ours: it stays as its text.
+    Result<Json> value = parse_json(text);
+    object[key] = value ? *std::move(value) : Json(text);
+  }
+  if (const auto old_name = object.find("str"); old_name != object.end() && old_name->is_string() && !object.contains("name")) {
+    object["name"] = *old_name;
+    object.erase("str");
+  }
+  if (const auto path = object.find(kPath); path != object.end() && !is_path(*path)) object.erase(std::string(kPath));
+  const Result<AnnotationId> id = table_.intern(std::move(object));
+  return id ? *id : AnnotationId::none;  // nested too deep to be one
+}
+
+AnnotationId ArgsNames::read(const Event& event) {
+  const ShapeFacts& facts = facts_of(event);
+  if (facts.picked.empty()) return AnnotationId::none;
+  key_.assign(reinterpret_cast<const char*>(&shape_id_), sizeof(shape_id_));
+  for (const auto& picked : facts.picked) {
+    key_ += event.text(event.members[picked.first].value);
+    key_ += '\0';
+  }
+  if (const auto found = interned_.find(std::string_view(key_)); found != interned_.end()) return found->second;
+  const AnnotationId id = intern(event, facts);
+  if (cached_bytes_ >= kCachedBytes) {
+    interned_.clear();
+    cached_bytes_ = 0;
+  }
+  cached_bytes_ += key_.size() + sizeof(std::string);
+  interned_.emplace(key_, id);
+  return id;
+}
+
+std::optional<std::int64_t> ArgsNames::stream_of(const Event& event) {
+  const int member = facts_of(event).original_stream;
+  if (member >= 0) {
+    if (const auto stream = integer_of(event.text(event.members[static_cast<std::size_t>(member)].value))) return stream;
+  }
+  return event.stream ? event.stream : integer_of(event.text(event.tid));
+}
+
+}  // namespace graphtag

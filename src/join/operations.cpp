@@ -1,0 +1,188 @@
+#include "join/operations.h"
+
+#include <algorithm>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "join/args_names.h"
+#include "join/earlier_run.h"
+#include "join/peek.h"
+#include "join/tokens.h"
+
+namespace graphtag {
+namespace {
+
+constexpr std::size_t kDeviceLimit = std::numeric_limits<std::uint16_t>::max();
+
+OperationKind kind_of(EventKind kind) {
+  switch (kind) {
+    case EventKind::memcpy:
+      return OperationKind::memcpy;
+    case EventKind::memset:
+      return OperationKind::memset;
+    default:
+      return OperationKind::kernel;
+  }
+}
+
+std::int32_t to_int32(std::int64_t value) {
+  return static_cast<std::int32_t>(
+      std::clamp<std::int64_t>(value, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()));
+}
+
+class Builder final : public EventVisitor {
+ public:
+  Builder(OperationTable& table, std::optional<EarlierRun> earlier)
+      : table_(table), args_(std::move(earlier), table.annotations.annotations()) {}
+
+  Result<void> on_event(const Event& event) override {
+    if (!is_gpu_operation(event.kind)) return {};
+    if (!event.start_ns || event.duration_ns < 0) {
+      ++table_.bad_times;
+      return {};
+    }
+    const std::optional<std::uint16_t> device = device_of(event);
+    if (!device) {
+      return Error{ErrorCode::malformed, "more than 65535 devices; this is no trace of one process", {}, event.offset};
+    }
+    GpuOperation operation;
+    operation.start_ns = *event.start_ns;
+    operation.end_ns = saturating_add(operation.start_ns, event.duration_ns);
+    operation.bytes = event.bytes;
+    operation.name = table_.names.intern(unescape(event.text(event.name), storage_));
+    operation.stream = to_int32(args_.stream_of(event).value_or(-1));
+    operation.device = *device;
+    operation.kind = kind_of(event.kind);
+    if (event.graph_id != 0) join(event, operation);
+    table_.operations.push_back(operation);
+    return {};
+  }
+
+  // What can only be said once everything is known: why what has no name has none.
+  void finish(bool marked_as_annotated) {
+    const bool no_annotations = table_.annotations.empty() && !marked_as_annotated && !any_name_in_args_;
+    for (GpuOperation& operation : table_.operations) {
+      if (operation.replay == kNoReplay) continue;
+      if (operation.origin == Origin::no_node_id && is_graph_level(table_.replays[operation.replay].graph)) {
+        operation.origin = Origin::graph_level_trace;
+      } else if (no_annotations && operation.origin == Origin::outside_scope) {
+        operation.origin = Origin::no_annotations;
+      }
+    }
+  }
+
+ private:
+  // Of a graph: whether its replays have one record each, without a node id.
+  struct GraphFacts {
+    bool node_ids = false;
+    bool several_records = false;
+  };
+
+  void join(const Event& event, GpuOperation& operation) {
+    const NodeId node(event.node_id);
+    const GraphId graph{static_cast<std::uint32_t>(event.graph_id)};
+    operation.replay = replay_of(graph, event.correlation.value_or(0), event.has_node_id);
+    operation.local_id = event.has_node_id ? node.local().value : 0;
+
+    Resolution resolution{AnnotationId::none, event.has_node_id ? Origin::outside_scope : Origin::no_node_id};
+    if (event.has_node_id && !table_.annotations.empty()) resolution = table_.annotations.resolve(node);
+    const AnnotationId in_args = args_.read(event);
+    if (in_args != AnnotationId::none) {
+      any_name_in_args_ = true;
+      if (!is_provenance(resolution.origin)) resolution.origin = Origin::callback;  // whoever wrote it knew the node
+      resolution.annotation = overlay(in_args, resolution.annotation);
+    }
+    operation.annotation = resolution.annotation;
+    operation.origin = resolution.origin;
+  }
+
+  std::uint32_t replay_of(GraphId graph, std::uint64_t correlation, bool has_node_id) {
+    GraphFacts& facts = graphs_[graph];
+    facts.node_ids = facts.node_ids || has_node_id;
+    if (last_replay_ != kNoReplay && table_.replays[last_replay_].graph == graph &&
+        table_.replays[last_replay_].correlation == correlation) {
+      facts.several_records = true;
+      return last_replay_;
+    }
+    const auto [found, added] =
+        replay_ids_.try_emplace({graph.value, correlation}, static_cast<std::uint32_t>(table_.replays.size()));
+    if (added) {
+      table_.replays.push_back({graph, correlation});
+    } else {
+      facts.several_records = true;
+    }
+    return last_replay_ = found->second;
+  }
+
+  bool is_graph_level(GraphId graph) const {
+    const auto found = graphs_.find(graph);
+    return found != graphs_.end() && !found->second.node_ids && !found->second.several_records;
+  }
+
+  // The sources' annotation over that in the args, key by key; the path is of the one that says more of it.
+  AnnotationId overlay(AnnotationId in_args, AnnotationId in_sources) {
+    if (in_sources == AnnotationId::none) return in_args;
+    const auto [found, added] = overlaid_.try_emplace({in_args, in_sources}, in_sources);
+    if (!added) return found->second;
+    AnnotationTable& annotations = table_.annotations.annotations();
+    const Annotation& outer = annotations[in_args];
+    const Annotation& inner = annotations[in_sources];
+    Json object = *outer.object;
+    for (const auto& entry : inner.object->items()) object[entry.key()] = entry.value();
+    const Result<AnnotationId> id = annotations.intern(std::move(object), inner.path.empty() ? outer.path : inner.path);
+    if (id) found->second = *id;
+    return found->second;
+  }
+
+  // The index of the operation's device, or of its process where it names none.
+  std::optional<std::uint16_t> device_of(const Event& event) {
+    const std::int64_t id = event.device ? *event.device : integer_of(event.text(event.pid)).value_or(-1);
+    if (last_device_ < table_.devices.size() && table_.devices[last_device_] == id) return last_device_;
+    const auto [found, added] = device_ids_.try_emplace(id, static_cast<std::uint16_t>(table_.devices.size()));
+    if (added) {
+      if (table_.devices.size() >= kDeviceLimit) return std::nullopt;
+      table_.devices.push_back(id);
+    }
+    return last_device_ = found->second;
+  }
+
+  OperationTable& table_;
+  ArgsNames args_;
+  std::string storage_;
+  bool any_name_in_args_ = false;
+  std::uint32_t last_replay_ = kNoReplay;
+  std::uint16_t last_device_ = 0;
+  boost::unordered_flat_map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t>
+      replay_ids_;  // graph id, correlation -> replay
+  boost::unordered_flat_map<GraphId, GraphFacts, std::hash<GraphId>> graphs_;
+  boost::unordered_flat_map<std::pair<AnnotationId, AnnotationId>, AnnotationId> overlaid_;  // in args, in sources -> both
+  boost::unordered_flat_map<std::int64_t, std::uint16_t> device_ids_;                        // device id -> index
+};
+
+}  // namespace
+
+Result<OperationTable> read_operations(const std::string& trace_path, const std::vector<AnnotationSource>& sources,
+                                       const JoinOptions& options) {
+  const bool process_matters = !options.force && std::any_of(sources.begin(), sources.end(), [](const AnnotationSource& s) {
+    return s.file.producer.pid.has_value();
+  });
+  Result<TraceInfo> info = peek_trace(trace_path, process_matters);
+  if (!info) return info.error();
+  Result<FitResult> fit = choose_sources(sources, *info, options.force);
+  if (!fit) return fit.error();
+
+  OperationTable table;
+  table.annotations = AnnotationSet(fit->fitting);
+  table.passed_over = std::move(fit->passed_over);
+  Builder builder(table, earlier_run(*info));
+  Result<ReadResult> read = read_trace(trace_path, builder, options.read);
+  if (!read) return read.error();
+  table.read = *std::move(read);
+  builder.finish(table.read.info.annotated || table.read.info.graphtag_json.has_value());
+  return table;
+}
+
+}  // namespace graphtag

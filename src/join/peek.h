@@ -1,0 +1,15 @@
+// What a trace says about itself, known before it is read in full.
+#pragma once
+
+#include <string>
+
+#include "base/error.h"
+#include "trace/event.h"
+
+namespace graphtag {
+
+// The members before the events; with `find_process` also TraceInfo::pid: the process of the first host slice of cuda_runtime or cuda_driver, or where
+// the first 64 MiB of the trace have none, the one that is labelled "CPU". Errors: as read_trace.
+Result<TraceInfo> peek_trace(const std::string& trace_path, bool find_process);
+
+}  // namespace graphtag

@@ -1,0 +1,242 @@
+#include "write/chrome_args.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "join/earlier_run.h"
+#include "join/profiler_keys.h"
+#include "join/tokens.h"
+
+namespace graphtag {
+namespace {
+
+constexpr std::string_view kPrefix = "annotation.";
+constexpr std::string_view kAnnotatedStream = "annotated_stream";
+constexpr std::string_view kOriginalStream = "original_stream";
+constexpr std::size_t kCachedBytes = std::size_t{8} << 20;
+
+std::string prefixed(std::string_view key) {
+  return std::string(kPrefix) + std::string(key);
+}
+
+template <typename T, typename U>
+bool contains(const std::vector<T>& values, const U& value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+void add_member(std::string& text, std::string_view key, std::string_view value) {
+  text += ',';
+  text += dump_json(Json(key));
+  text += ':';
+  text += value;
+}
+
+}  // namespace
+
+ChromeArgs::ChromeArgs(const AnnotatedTrace& trace) : annotations_(*trace.annotations), lanes_(trace.lanes) {
+  const std::optional<EarlierRun> earlier = earlier_run(*trace.info);
+  if (!earlier) return;
+  if (!earlier->same_inputs(annotations_.inputs())) {
+    replaced_ = earlier->keys;
+    replaced_.emplace_back(kAnnotatedStream);
+  } else if (lanes_ == Lanes::all && earlier->lanes == Lanes::none) {
+    replaced_.emplace_back(kAnnotatedStream);
+  }
+}
+
+const std::vector<ChromeArgs::Item>& ChromeArgs::items_of(AnnotationId id) {
+  const auto [found, added] = items_.try_emplace(id);
+  std::vector<Item>& items = found->second;
+  if (!added || id == AnnotationId::none) return items;
+  const Annotation& annotation = annotations_.annotations()[id];
+  const auto add = [&items](std::string key, const Json& value) {
+    items.push_back({std::move(key), dump_json(value), canonical_json(value)});
+  };
+  const Json& object = *annotation.object;
+  for (const auto& entry : object.items()) {
+    if (entry.key() == "stream" && annotation.stream) continue;
+    std::string key = entry.key();
+    if (key == kAnnotatedStream || key == kOriginalStream) {
+      do key = prefixed(key);
+      while (object.contains(key));
+    }
+    add(std::move(key), entry.value());
+  }
+  const std::vector<std::string>& path = annotation.path;
+  if (path.size() > 1 || (path.size() == 1 && path[0] != annotation.name)) add("graphtag.path", Json(path));
+  if (annotation.stream && lanes_ == Lanes::none) add(std::string(kAnnotatedStream), Json(*annotation.stream));
+  for (const Item& item : items) cached_bytes_ += sizeof(Item) + item.key.size() + 2 * item.value.size();
+  return items;
+}
+
+const ChromeArgs::ShapeFacts& ChromeArgs::facts_of(const MemberShape& shape) {
+  const auto [found, added] = facts_.try_emplace(shape.id);
+  ShapeFacts& facts = found->second;
+  if (!added) return facts;
+  facts.stream = shape.index_of("stream");
+  facts.original_stream = shape.index_of(kOriginalStream);
+  for (const std::string& key : replaced_) {
+    // The longest form that is there is the earlier run's: it gave way to what the profiler had written.
+    std::string written = key;
+    while (shape.index_of(prefixed(written)) >= 0) written = prefixed(written);
+    if (written == kOriginalStream || (written == key && is_profiler_key(shape.kind, key))) continue;
+    for (std::uint32_t i = 0; i < shape.keys.size(); ++i) {
+      if (shape.keys[i] == written && !contains(facts.replaced, i)) facts.replaced.push_back(i);
+    }
+  }
+  cached_bytes_ += sizeof(ShapeFacts) + facts.replaced.size() * sizeof(std::uint32_t);
+  return facts;
+}
+
+const ChromeArgs::Plan& ChromeArgs::plan_of(AnnotationId id, const MemberShape& shape, const ShapeFacts& facts) {
+  const auto [found, added] = plans_.try_emplace(static_cast<std::uint64_t>(id) << 32 | shape.id);
+  Plan& plan = found->second;
+  if (!added) return plan;
+  const std::vector<Item>& items = items_of(id);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const int member = shape.index_of(items[i].key);
+    if (member < 0 || contains(facts.replaced, static_cast<std::uint32_t>(member))) {
+      add_member(plan.text, items[i].key, items[i].value);
+    } else {
+      plan.contested.emplace_back(i, static_cast<std::size_t>(member));
+    }
+  }
+  cached_bytes_ += sizeof(Plan) + plan.text.size() + plan.contested.size() * sizeof(plan.contested[0]);
+  return plan;
+}
+
+// An item whose key the event has: equal values stay as they are, others go in under a longer key.
+void ChromeArgs::add_contested(const Event& event, const MemberShape& shape, const ShapeFacts& facts,
+                               const std::vector<Item>& items, const Plan& plan) {
+  used_.clear();
+  const auto has = [&](std::size_t member, const Item& item) {
+    const std::string_view text = event.text(event.members[member].value);
+    if (text == item.value) return true;
+    const Result<Json> value = parse_json(text);
+    return value && canonical_json(*value) == item.canonical;
+  };
+  for (const auto& [index, first_member] : plan.contested) {
+    const Item& item = items[index];
+    if (has(first_member, item)) continue;
+    for (std::string key = prefixed(item.key);; key = prefixed(key)) {
+      const bool taken =
+          contains(used_, key) || std::any_of(items.begin(), items.end(), [&key](const Item& i) { return i.key == key; });
+      if (taken) continue;
+      const int member = shape.index_of(key);
+      const bool free = member < 0 || contains(facts.replaced, static_cast<std::uint32_t>(member));
+      if (!free && !has(static_cast<std::size_t>(member), item)) continue;
+      if (free) add_member(added_, key, item.value);
+      used_.push_back(std::move(key));
+      break;
+    }
+  }
+}
+
+void ChromeArgs::move_thread(const NamedEvent& named) {
+  lane_ = std::to_string(*named.lane);
+  const TextSpan tid = named.event.tid;
+  if (!tid.empty()) {
+    edits_.push_back({tid.begin, tid.end, lane_});
+    return;
+  }
+  thread_ = ",\"tid\":" + lane_;
+  const auto end = static_cast<std::uint32_t>(named.event.json.size() - 1);
+  edits_.push_back({end, end, thread_});
+}
+
+void ChromeArgs::move_stream(const NamedEvent& named, const ShapeFacts& facts) {
+  const Event& event = named.event;
+  const auto value_of = [&event](int member) { return event.members[static_cast<std::size_t>(member)].value; };
+  if (facts.original_stream >= 0) {
+    // Moved before: what it says is still so, unless this brings the event home.
+    if (integer_of(event.text(value_of(facts.original_stream))) == named.lane) {
+      drops_.push_back(static_cast<std::uint32_t>(facts.original_stream));
+    }
+  } else if (event.stream) {
+    if (event.stream != named.lane) add_member(added_, kOriginalStream, std::to_string(*event.stream));
+  } else if (!event.tid.empty()) {
+    add_member(added_, kOriginalStream, event.text(event.tid));
+  }
+  if (facts.stream < 0) {
+    add_member(added_, "stream", lane_);
+  } else {
+    edits_.push_back({value_of(facts.stream).begin, value_of(facts.stream).end, lane_});
+  }
+}
+
+// `text` has a comma before each member.
+void ChromeArgs::add_to_args(const Event& event, std::string_view text) {
+  if (text.empty()) return;
+  if (!event.has_args) {
+    args_ = ",\"args\":{" + std::string(text.substr(1)) + '}';
+    const auto end = static_cast<std::uint32_t>(event.json.size() - 1);
+    edits_.push_back({end, end, args_});
+    return;
+  }
+  if (event.members.size() > drops_.size()) {
+    const std::uint32_t end = event.members.back().value.end;
+    edits_.push_back({end, end, text});
+    return;
+  }
+  const std::uint32_t end = event.members.empty() ? event.args.begin + 1 : event.members.back().value.end;
+  edits_.push_back({end, end, text.substr(1)});
+}
+
+// Takes each member out with the comma before it; where no member stays before it, with the comma behind it.
+void ChromeArgs::drop_members(const Event& event) {
+  std::sort(drops_.begin(), drops_.end());
+  const auto members = static_cast<std::uint32_t>(event.members.size());
+  std::uint32_t leading = 0;
+  while (leading < drops_.size() && drops_[leading] == leading) ++leading;
+  if (leading > 0) {
+    const std::uint32_t end = leading < members ? event.members[leading].key.begin - 1 : event.members[leading - 1].value.end;
+    edits_.push_back({event.args.begin + 1, end, {}});
+  }
+  for (std::size_t i = leading; i < drops_.size(); ++i) {
+    edits_.push_back({event.members[drops_[i] - 1].value.end, event.members[drops_[i]].value.end, {}});
+  }
+}
+
+void ChromeArgs::forget_if_large() {
+  if (cached_bytes_ < kCachedBytes) return;
+  items_.clear();
+  facts_.clear();
+  plans_.clear();
+  cached_bytes_ = 0;
+}
+
+std::span<const TextEdit> ChromeArgs::edits_for(const NamedEvent& named) {
+  const Event& event = named.event;
+  edits_.clear();
+  const bool graphed = is_gpu_operation(event.kind) && event.graph_id != 0;
+  if (!graphed) {
+    if (named.lane) move_thread(named);
+    return edits_;
+  }
+  if (named.annotation == AnnotationId::none && !named.lane && replaced_.empty()) return edits_;
+
+  forget_if_large();
+  added_.clear();
+  drops_.clear();
+  const MemberShape& shape = shapes_.of(event);
+  const ShapeFacts& facts = facts_of(shape);
+  drops_.assign(facts.replaced.begin(), facts.replaced.end());
+  const Plan& plan = plan_of(named.annotation, shape, facts);
+  if (!plan.contested.empty()) add_contested(event, shape, facts, items_of(named.annotation), plan);
+  if (named.lane) {
+    move_thread(named);
+    move_stream(named, facts);
+  }
+  if (!drops_.empty()) drop_members(event);
+  if (added_.empty()) {
+    add_to_args(event, plan.text);
+  } else {
+    added_.insert(0, plan.text);
+    add_to_args(event, added_);
+  }
+  std::stable_sort(edits_.begin(), edits_.end(), [](const TextEdit& a, const TextEdit& b) { return a.begin < b.begin; });
+  return edits_;
+}
+
+}  // namespace graphtag

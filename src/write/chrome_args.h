@@ -1,0 +1,84 @@
+// What an annotation adds to the args of an event, as text.
+//
+//   args        {"grid": [8,1,1], "name": "x"}             of the profiler
+//   annotation  {"name": "attention", "bs": 8}
+//   added       ,"annotation.name":"attention","bs":8     what is there is never overwritten or doubled
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "join/annotate.h"
+#include "join/member_shapes.h"
+
+namespace graphtag {
+
+// A stretch of an event's text and what stands there instead.
+struct TextEdit {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+  std::string_view text;
+};
+
+class ChromeArgs {
+ public:
+  explicit ChromeArgs(const AnnotatedTrace& trace);
+
+  // The edits that give an event its annotation and its lane, in the order of the text. They live until the next call.
+  std::span<const TextEdit> edits_for(const NamedEvent& named);
+
+ private:
+  // A key that an annotation has, with its value as text.
+  struct Item {
+    std::string key;
+    std::string value;
+    std::string canonical;  // by which values are compared
+  };
+  // How an annotation goes into events of one shape.
+  struct Plan {
+    std::string text;                                            // of the items whose keys are free, each with a comma before it
+    std::vector<std::pair<std::size_t, std::size_t>> contested;  // item, and the member that has its key already
+  };
+  // What matters of a shape whatever the annotation.
+  struct ShapeFacts {
+    std::vector<std::uint32_t> replaced;  // members that an earlier run wrote and this one writes anew
+    int stream = -1;
+    int original_stream = -1;
+  };
+
+  const std::vector<Item>& items_of(AnnotationId id);
+  const ShapeFacts& facts_of(const MemberShape& shape);
+  const Plan& plan_of(AnnotationId id, const MemberShape& shape, const ShapeFacts& facts);
+  void move_thread(const NamedEvent& named);
+  void move_stream(const NamedEvent& named, const ShapeFacts& facts);
+  void add_contested(const Event& event, const MemberShape& shape, const ShapeFacts& facts, const std::vector<Item>& items,
+                     const Plan& plan);
+  void add_to_args(const Event& event, std::string_view text);
+  void drop_members(const Event& event);
+  void forget_if_large();
+
+  const AnnotationSet& annotations_;
+  Lanes lanes_;
+  std::vector<std::string> replaced_;  // keys of an earlier run whose values are not to stay
+
+  MemberShapes shapes_;
+  boost::unordered_flat_map<AnnotationId, std::vector<Item>> items_;
+  boost::unordered_flat_map<std::uint32_t, ShapeFacts> facts_;  // shape id -> facts
+  boost::unordered_flat_map<std::uint64_t, Plan> plans_;        // annotation id, shape id -> plan
+  std::size_t cached_bytes_ = 0;                                // of items_, facts_ and plans_
+
+  // Of one call.
+  std::vector<TextEdit> edits_;
+  std::vector<std::uint32_t> drops_;  // members to leave out
+  std::string added_;                 // to args
+  std::string lane_;                  // as text
+  std::string thread_, args_;         // members "tid", "args" to add
+  std::vector<std::string> used_;     // keys with a prefix that an item has taken
+};
+
+}  // namespace graphtag

@@ -1,0 +1,136 @@
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/version.h"
+#include "write/chrome_args.h"
+#include "write/trace_writer.h"
+
+namespace graphtag {
+namespace {
+
+constexpr std::size_t kBufferBytes = std::size_t{256} << 10;
+constexpr std::size_t kTrailingBytes = std::size_t{32} << 20;  // of members behind the events
+
+// Members that say how a trace was annotated: an earlier run's give way to this run's.
+bool is_own_member(std::string_view key) {
+  return key == "cudaGraphInlineAnnotated" || key == "graphtag" || key == "graphtagCoverage";
+}
+
+std::string describe(const AnnotatedTrace& trace) {
+  Json inputs = Json::array();
+  for (const AnnotationInput& input : trace.annotations->inputs())
+    inputs.push_back({{"name", input.name}, {"sha256", input.sha256}});
+  return dump_json({{"version", kVersion},
+                    {"keys", trace.annotations->keys()},
+                    {"lanes", trace.lanes == Lanes::all ? "all" : "none"},
+                    {"default_stream", trace.default_stream},
+                    {"inputs", std::move(inputs)}});
+}
+
+std::string describe(const Coverage& coverage) {
+  Json unnamed = Json::object();
+  for (const auto& [origin, records] : coverage.unnamed) unnamed[std::string(to_string(origin))] = records;
+  return dump_json({{"records", coverage.records},
+                    {"named", coverage.named},
+                    {"sum_ns", coverage.sum_ns},
+                    {"named_sum_ns", coverage.named_sum_ns},
+                    {"unnamed", std::move(unnamed)},
+                    {"outside_graphs", coverage.outside_graphs}});
+}
+
+// Decimal microseconds, as "ts" has them.
+std::string microseconds(std::int64_t ns) {
+  const bool negative = ns < 0;
+  const std::uint64_t size = negative ? 0 - static_cast<std::uint64_t>(ns) : static_cast<std::uint64_t>(ns);
+  std::string fraction = std::to_string(size % 1000);
+  fraction.insert(0, 3 - fraction.size(), '0');
+  return (negative ? "-" : "") + std::to_string(size / 1000) + '.' + fraction;
+}
+
+std::string thread_event(std::string_view name, const NewLane& lane, const std::string& args) {
+  std::string text = R"({"ph":"M","name":")" + std::string(name) + R"(","ts":)" + microseconds(lane.first_ns);
+  if (!lane.pid.empty()) text += ",\"pid\":" + lane.pid;
+  return text + ",\"tid\":" + std::to_string(lane.stream) + ",\"args\":" + args + '}';
+}
+
+class ChromeWriter final : public NamedEventConsumer {
+ public:
+  explicit ChromeWriter(ByteSink& sink) : sink_(sink) { buffer_.reserve(kBufferBytes); }
+
+  Result<void> member(std::string_view key, std::string_view value, bool after_events) override {
+    if (is_own_member(unescape(key, storage_))) return {};
+    std::string& out = after_events ? trailing_ : buffer_;
+    out += after_events ? ",\n" : open_;
+    out.append("\"").append(key).append("\": ").append(value);
+    if (after_events && trailing_.size() > kTrailingBytes) {
+      return Error{
+          ErrorCode::too_large, "more than 32 MiB of members behind the events; take out those that are not needed", {}, {}};
+    }
+    open_ = ",\n";
+    return flush_if_full();
+  }
+
+  Result<void> begin(const AnnotatedTrace& trace) override {
+    args_.emplace(trace);
+    buffer_.append(open_)
+        .append("\"cudaGraphInlineAnnotated\": true,\n\"graphtag\": ")
+        .append(describe(trace))
+        .append(",\n\"traceEvents\": [\n");
+    return flush_if_full();
+  }
+
+  Result<void> event(const NamedEvent& named) override {
+    start_event();
+    const std::string_view json = named.event.json;
+    std::size_t copied = 0;
+    for (const TextEdit& edit : args_->edits_for(named)) {
+      buffer_.append(json, copied, edit.begin - copied).append(edit.text);
+      copied = edit.end;
+    }
+    buffer_.append(json, copied);
+    return flush_if_full();
+  }
+
+  Result<void> finish(const std::vector<NewLane>& new_lanes, const Coverage& coverage, const ReadResult&) override {
+    for (const NewLane& lane : new_lanes) {
+      start_event();
+      buffer_ += thread_event("thread_name", lane, dump_json({{"name", lane.name}}));
+      start_event();
+      buffer_ += thread_event("thread_sort_index", lane, dump_json({{"sort_index", lane.stream}}));
+    }
+    buffer_.append("\n],\n\"graphtagCoverage\": ").append(describe(coverage)).append(trailing_).append("\n}\n");
+    if (Result<void> written = flush(); !written) return written;
+    return sink_.finish();
+  }
+
+ private:
+  void start_event() {
+    if (any_event_) buffer_ += ",\n";
+    any_event_ = true;
+  }
+
+  Result<void> flush_if_full() { return buffer_.size() < kBufferBytes ? Result<void>{} : flush(); }
+  Result<void> flush() {
+    Result<void> written = sink_.write(buffer_);
+    buffer_.clear();
+    return written;
+  }
+
+  ByteSink& sink_;
+  std::optional<ChromeArgs> args_;  // from begin() on
+  std::string buffer_;
+  std::string trailing_;  // members behind the events: the coverage comes before them
+  std::string storage_;
+  std::string_view open_ = "{\n";  // what comes before the next member in front of the events
+  bool any_event_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<NamedEventConsumer> chrome_writer(ByteSink& sink) {
+  return std::make_unique<ChromeWriter>(sink);
+}
+
+}  // namespace graphtag
