@@ -44,8 +44,9 @@ struct RegistryLimits {
   std::size_t retired_bytes = std::size_t{256} << 20;
   // Tables of those not known to be destroyed; beyond it the ones with the lowest ids are dropped.
   std::size_t live_bytes = std::size_t{1} << 30;
-  // Distinct annotations, merged ones included; beyond it a new one becomes the empty annotation.
-  std::size_t annotations = 1'000'000;
+  // Texts of distinct annotations, merged ones included, about; beyond it a new one, or a pair that this thread did not merge
+  // before, becomes the empty annotation.
+  std::size_t annotation_bytes = std::size_t{256} << 20;
 };
 
 struct RegistryCounters {
@@ -54,6 +55,7 @@ struct RegistryCounters {
   std::uint64_t runs = 0;                               // of all of these: runs, placements and overrides
   std::uint64_t live_bytes = 0, retired_bytes = 0;      // their tables; without the annotations themselves
   std::uint64_t annotations = 0;                        // distinct ones, the empty one included
+  std::uint64_t annotation_bytes = 0;                   // about
   std::uint64_t dropped = 0;                            // graphs and exec graphs dropped for a byte limit, so far
   std::uint64_t stale = 0;                              // answers of Origin::stale_id so far
   std::uint64_t late = 0;                               // nodes reported for a graph already destroyed, so far
