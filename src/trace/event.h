@@ -79,7 +79,7 @@ struct TraceInfo {
   std::string host;                  // "host_name"
   std::optional<std::int64_t> rank;  // "distributedInfo".rank
   std::optional<std::int64_t> pid;   // the process that launches: of the first host slice of cuda_runtime or cuda_driver, else of
-                                    // a host process_labels "CPU"
+                                     // a host process_labels "CPU"
   std::optional<std::int64_t> base_time_ns;  // "baseTimeNanoseconds"
   std::string producer;                      // "Kineto", "Cuspy", "Chrome JSON"
   std::vector<std::string> device_names;     // by id, from "deviceProperties"

@@ -15,9 +15,9 @@
 namespace graphtag {
 
 struct KinetoOptions {
-  bool fast = true;                                     // false: the plain reader alone, for tests
-  std::size_t window_bytes = std::size_t{512} << 10;    // how much is looked at at once
-  std::size_t event_limit_bytes = std::size_t{8} << 20; // an event or member beyond is left out
+  bool fast = true;                                      // false: the plain reader alone, for tests
+  std::size_t window_bytes = std::size_t{512} << 10;     // how much is looked at at once
+  std::size_t event_limit_bytes = std::size_t{8} << 20;  // an event or member beyond is left out
 };
 
 // Reads to the end. `path` is for errors. Errors: not JSON, or JSON without events.

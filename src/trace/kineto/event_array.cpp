@@ -1,0 +1,189 @@
+#include "trace/kineto/event_array.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "trace/kineto/repair.h"
+#include "trace/kineto/scan.h"
+#include "trace/kineto/strict_parser.h"
+
+namespace graphtag::kineto {
+
+Result<void> EventArray::read() {
+  while (!closed_) {
+    if (auto skipped = reading_.skip_space(); !skipped) return skipped;
+    if (window_.view().empty()) return {};
+    if (auto stepped = step(); !stepped) return stepped;
+  }
+  return {};
+}
+
+// One event, or what stands between two.
+Result<void> EventArray::step() {
+  const char c = window_.view().front();
+  if (c == ']') return bracket();
+  if (place_ == Place::after_event) {
+    if (c != ',' && c != '{') return leave_out(ProblemKind::unparsable_event);
+    if (c == '{') {
+      reading_.add_problem(ProblemKind::missing_comma);
+    } else {
+      window_.consume(1);
+    }
+    place_ = Place::after_comma;
+    return {};
+  }
+  if (c == ',') {
+    reading_.add_problem(ProblemKind::trailing_comma);
+    window_.consume(1);
+    place_ = Place::after_comma;
+    return {};
+  }
+  return c == '{' ? event() : other_element();
+}
+
+Result<void> EventArray::event() {
+  for (;;) {
+    const std::string_view text = reading_.limited_view();
+    const Parsed parsed = parse_event(text, fields_);
+    switch (parsed.outcome) {
+      case Outcome::complete: {
+        auto given = give_out(fields_.finish(window_.offset(), parsed.size, false));
+        window_.consume(parsed.size);
+        place_ = Place::after_event;
+        return given;
+      }
+      case Outcome::invalid:
+        return repaired_event();
+      case Outcome::too_large:
+        return leave_out(ProblemKind::event_too_large);
+      case Outcome::incomplete:
+        if (reading_.limit_reached()) return leave_out(ProblemKind::event_too_large);
+        if (window_.at_end()) return repaired_event();
+        if (auto read = window_.more(); !read) return read;
+    }
+  }
+}
+
+Result<void> EventArray::repaired_event() {
+  for (;;) {
+    const bool sees_end = reading_.sees_end();
+    const RepairInput input{reading_.limited_view(), sees_end, event_start_, reading_.options.event_limit_bytes};
+    const Repair repair = repair_event(input, repaired_);
+    switch (repair.outcome) {
+      case Outcome::complete: {
+        const Parsed parsed = parse_event(repaired_, fields_);
+        if (parsed.outcome == Outcome::too_large) return leave_out(ProblemKind::event_too_large);
+        if (parsed.outcome != Outcome::complete || parsed.size != repaired_.size())
+          return leave_out(ProblemKind::unparsable_event);
+        reading_.add_problems(repair);
+        auto given = give_out(fields_.finish(window_.offset(), parsed.size, true));
+        window_.consume(repair.size);
+        place_ = Place::after_event;
+        return given;
+      }
+      case Outcome::invalid:
+        return leave_out(ProblemKind::unparsable_event, sees_end && repair.size >= input.text.size());
+      case Outcome::too_large:
+        return leave_out(ProblemKind::event_too_large);
+      case Outcome::incomplete:
+        if (reading_.limit_reached()) return leave_out(ProblemKind::event_too_large);
+        if (auto read = window_.more(); !read) return read;
+    }
+  }
+}
+
+// Something that is no object: a value of another type, or garbage.
+Result<void> EventArray::other_element() {
+  for (;;) {
+    const std::string_view text = reading_.limited_view();
+    const Parsed parsed = parse_value(text);
+    std::size_t end = parsed.size;
+    bool more = parsed.outcome == Outcome::incomplete;
+    if (parsed.outcome == Outcome::complete) {
+      end = skip_space(text, end);
+      more = end == text.size();
+    }
+    if (more && !reading_.sees_end() && !reading_.limit_reached()) {
+      if (auto read = window_.more(); !read) return read;
+      continue;
+    }
+    const bool alone = parsed.outcome == Outcome::complete && (end == text.size() || text[end] == ',' || text[end] == ']');
+    if (!alone || reading_.limit_reached()) return leave_out(ProblemKind::unparsable_event, more);
+    reading_.add_problem(ProblemKind::not_an_object);
+    window_.consume(parsed.size);
+    place_ = Place::after_event;
+    return {};
+  }
+}
+
+// A `]` ends the array, but one that an event follows is garbage between two events: the file's other events are not to be lost for it.
+Result<void> EventArray::bracket() {
+  constexpr std::size_t kLookahead = 2 * EventStart::kLookahead;
+  if (auto read = reading_.look_ahead(kLookahead); !read) return read;
+  const std::string_view text = window_.view().substr(0, kLookahead);
+  std::size_t next = skip_space(text, 1);
+  if (next < text.size() && text[next] == ',') next = skip_space(text, next + 1);
+  if (event_start_.at(text, next)) {
+    reading_.add_problem(ProblemKind::unparsable_event);
+    window_.consume(next);
+    place_ = Place::after_comma;
+    return {};
+  }
+  // In a bare array that was written in pieces the last comma has nothing behind it on purpose only where the bracket is missing too.
+  if (place_ == Place::after_comma) reading_.add_problem(ProblemKind::trailing_comma);
+  window_.consume(1);
+  closed_ = true;
+  return {};
+}
+
+Result<void> EventArray::leave_out(ProblemKind kind, bool at_end) {
+  const std::uint64_t offset = window_.offset();
+  const std::string example(window_.view().substr(0, 128));
+  const auto found = skip_to_event();
+  if (!found) return found.error();
+  if (at_end && !*found) {
+    kind = ProblemKind::truncated;
+    cut_ = true;
+  }
+  reading_.result.problems.add(kind, offset, example);
+  place_ = Place::after_comma;
+  return {};
+}
+
+Result<bool> EventArray::skip_to_event() {
+  std::size_t from = 1;
+  for (;;) {
+    const std::string_view view = window_.view();
+    // What was passed over stays in the window only as far as it is looked back at.
+    const std::size_t start = event_start_.find(view, std::min(from, view.size()), 0);
+    if (start < view.size()) {
+      window_.consume(start);
+      return true;
+    }
+    if (window_.at_end()) {
+      window_.consume(view.size());
+      return false;
+    }
+    // A start that is not whole yet may lie in the last bytes.
+    from = std::max(from, view.size() - std::min(view.size(), EventStart::kLookahead));
+    const std::size_t done = from - std::min(from, EventStart::kLookbehind);
+    window_.consume(done);
+    from -= done;
+    if (auto read = window_.more(); !read) return read.error();
+  }
+}
+
+Result<void> EventArray::give_out(const Event& event) {
+  event_start_.learn(fields_.first_key());
+  reading_.facts.learn_event(event);
+  ++reading_.result.events;
+  if (fields_.noted()) {
+    Problems& problems = reading_.result.problems;
+    if (fields_.duplicate_key()) problems.add(ProblemKind::duplicate_key, event.offset, event.json);
+    if (fields_.integer_beyond_64_bits()) problems.add(ProblemKind::integer_beyond_64_bits, event.offset, event.json);
+    if (fields_.bad_time()) problems.add(ProblemKind::bad_time, event.offset, event.json);
+  }
+  return reading_.visitor.on_event(event);
+}
+
+}  // namespace graphtag::kineto

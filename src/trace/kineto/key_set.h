@@ -1,0 +1,73 @@
+// Tells keys that one object has twice.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/event.h"
+
+namespace graphtag::kineto {
+
+// Keys are views into text that outlives the set's use. A stamp for each hash says "seen in this object", so that emptying costs nothing.
+class KeySet {
+ public:
+  void clear() {
+    keys_.clear();
+    if (!unescaped_.empty()) unescaped_.clear();
+    if (++round_ == 0) {
+      stamps_.fill(0);
+      round_ = 1;
+    }
+  }
+  // False if the object has this key already. `escaped`: it has a backslash; keys are compared by what they mean.
+  bool insert(std::string_view key, bool escaped) {
+    if (escaped) {
+      std::string& storage = unescaped_.emplace_back();
+      unescape(key, storage);
+      key = storage;
+    }
+    std::uint32_t& stamp = stamps_[hash(key)];
+    if (stamp == round_) {
+      for (const std::string_view other : keys_) {
+        if (other == key) return false;
+      }
+    }
+    stamp = round_;
+    keys_.push_back(key);
+    return true;
+  }
+
+ private:
+  static constexpr unsigned kBits = 10;
+
+  static std::size_t hash(std::string_view key) {
+    std::uint64_t mixed = key.size();
+    if (key.size() >= 8) {
+      mixed ^= load<std::uint64_t>(key.data()) * 31 + load<std::uint64_t>(key.data() + key.size() - 8);
+    } else if (key.size() >= 4) {
+      mixed ^= std::uint64_t{load<std::uint32_t>(key.data())} << 32 | load<std::uint32_t>(key.data() + key.size() - 4);
+    } else {
+      for (const char c : key) mixed = mixed << 8 | static_cast<unsigned char>(c);
+    }
+    return mixed * 0x9E3779B97F4A7C15ULL >> (64 - kBits);
+  }
+  template <typename T>
+  static T load(const char* bytes) {
+    T value;
+    std::memcpy(&value, bytes, sizeof value);
+    return value;
+  }
+
+  std::array<std::uint32_t, std::size_t{1} << kBits> stamps_{};  // hash -> the round in which it was last seen
+  std::uint32_t round_ = 0;
+  std::vector<std::string_view> keys_;
+  std::deque<std::string> unescaped_;  // a deque, so that views stay valid
+};
+
+}  // namespace graphtag::kineto

@@ -1,0 +1,121 @@
+#include "trace/reader.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace graphtag {
+namespace {
+
+const std::string kGolden = std::string(GRAPHTAG_SOURCE_DIR) + "/tests/golden/h200/";
+
+// Decodes every event once more with nlohmann's parser and plain arithmetic, and compares.
+class CheckingVisitor : public EventVisitor {
+ public:
+  Result<void> on_member(std::string_view key, std::string_view value, bool) override {
+    members[std::string(key)] = nlohmann::json::parse(value);
+    return {};
+  }
+  Result<void> on_events_begin(const TraceInfo& info) override {
+    host_at_begin = info.host;
+    return {};
+  }
+  Result<void> on_event(const Event& event) override {
+    ++events;
+    EXPECT_FALSE(event.repaired);
+    // Numbers stay text, so that times can be compared digit by digit.
+    const auto json = nlohmann::json::parse(event.json);
+    check_tokens(event, json);
+    check_times(event, json);
+    if (json.contains("args")) check_args(event, json["args"]);
+    EXPECT_EQ(event.has_args, json.contains("args"));
+    return {};
+  }
+
+  std::size_t events = 0, in_graph = 0;
+  nlohmann::json members;
+  std::string host_at_begin;
+
+ private:
+  static void check_tokens(const Event& event, const nlohmann::json& json) {
+    const auto same = [&](TextSpan span, const char* key) {
+      if (!json.contains(key)) return span.empty();
+      return !span.empty() && nlohmann::json::parse(event.text(span)) == json[key];
+    };
+    EXPECT_TRUE(same(event.name, "name"));
+    EXPECT_TRUE(same(event.category, "cat"));
+    EXPECT_TRUE(same(event.pid, "pid"));
+    EXPECT_TRUE(same(event.tid, "tid"));
+    EXPECT_TRUE(same(event.id, "id"));
+    EXPECT_EQ(std::string(1, event.phase), json["ph"].get<std::string>());
+  }
+  // A double has 53 bits: good to a nanosecond at 5 x 10^12 microseconds.
+  static void check_times(const Event& event, const nlohmann::json& json) {
+    ASSERT_TRUE(event.start_ns.has_value());
+    EXPECT_NEAR(static_cast<double>(*event.start_ns), json["ts"].get<double>() * 1e3, 1.0);
+    if (json.contains("dur")) {
+      EXPECT_NEAR(static_cast<double>(event.duration_ns), json["dur"].get<double>() * 1e3, 0.51);
+    }
+  }
+  void check_args(const Event& event, const nlohmann::json& args) {
+    EXPECT_EQ(nlohmann::json::parse(event.text(event.args)), args);
+    nlohmann::json members_seen = nlohmann::json::object();
+    for (const Member& member : event.members) {
+      members_seen[std::string(event.text(member.key))] = nlohmann::json::parse(event.text(member.value));
+    }
+    EXPECT_EQ(members_seen, args);
+    if (!is_gpu_operation(event.kind)) return;
+    EXPECT_EQ(event.device, args["device"].get<std::int64_t>());
+    if (args["stream"].is_number()) {
+      EXPECT_EQ(event.stream, args["stream"].get<std::int64_t>());
+    }
+    EXPECT_EQ(event.correlation, args["correlation"].get<std::uint64_t>());
+    const auto graph = args.value("graph id", std::uint64_t{0});
+    EXPECT_EQ(event.graph_id, graph);
+    if (graph == 0) return;
+    ++in_graph;
+    const auto node = args["graph node id"].get<std::uint64_t>();
+    EXPECT_TRUE(event.has_node_id);
+    EXPECT_EQ(event.node_id, node >> 32 == graph ? node : (graph << 32) + node);
+  }
+};
+
+struct Golden {
+  const char* file;
+  const char* producer;
+  std::int64_t pid;
+};
+class GoldenTraces : public testing::TestWithParam<Golden> {};
+
+TEST_P(GoldenTraces, ReadWithoutProblems) {
+  CheckingVisitor visitor;
+  const auto result = read_trace(kGolden + GetParam().file, visitor);
+  ASSERT_TRUE(result.ok()) << result.error().to_string();
+  EXPECT_EQ(result->problems.left_out(), 0U);
+  EXPECT_GT(visitor.events, 100U);
+  EXPECT_EQ(result->events, visitor.events);
+  EXPECT_GT(visitor.in_graph, 0U);
+  EXPECT_EQ(result->info.producer, GetParam().producer);
+  EXPECT_EQ(result->info.pid, GetParam().pid);
+  EXPECT_EQ(result->info.base_time_ns, 1790857026000000000);
+  EXPECT_FALSE(result->info.bare_array);
+  ASSERT_FALSE(result->info.device_names.empty());
+  EXPECT_EQ(result->info.device_names[0], "NVIDIA H200");
+}
+INSTANTIATE_TEST_SUITE_P(H200, GoldenTraces,
+                         testing::Values(Golden{"train_step.json.gz", "Kineto", 1066},
+                                         Golden{"train_step_cuspy.json.gz", "Cuspy", 1788},
+                                         Golden{"two_phases.json.gz", "Kineto", 1066}),
+                         [](const auto& test) {
+                           const std::string file = test.param.file;
+                           return file.substr(0, file.find('.'));
+                         });
+
+}  // namespace
+}  // namespace graphtag
