@@ -6,6 +6,7 @@
 
 #include "trace/kineto/event_fields.h"
 #include "trace/kineto/event_start.h"
+#include "trace/kineto/fast_events.h"
 #include "trace/kineto/reading.h"
 
 namespace graphtag::kineto {
@@ -23,6 +24,7 @@ class EventArray {
  private:
   enum class Place : std::uint8_t { before_first, after_event, after_comma };
 
+  Result<void> clean_stretch();
   Result<void> step();
   Result<void> event();
   Result<void> repaired_event();
@@ -36,6 +38,8 @@ class EventArray {
   Reading& reading_;
   Window& window_;
   EventFields fields_;
+  FastEvents fast_{fields_};
+  std::uint64_t plain_until_ = 0;  // offset before which the fast reader found, or expects, what it cannot read
   EventStart event_start_;
   std::string repaired_;
   Place place_ = Place::before_first;
