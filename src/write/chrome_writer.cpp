@@ -3,8 +3,8 @@
 #include <string_view>
 
 #include "base/json.h"
-#include "base/version.h"
 #include "write/chrome_args.h"
+#include "write/outcome.h"
 #include "write/trace_writer.h"
 
 namespace graphtag {
@@ -12,33 +12,6 @@ namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{256} << 10;
 constexpr std::size_t kTrailingBytes = std::size_t{32} << 20;  // of members behind the events
-
-// Members that say how a trace was annotated: an earlier run's give way to this run's.
-bool is_own_member(std::string_view key) {
-  return key == "cudaGraphInlineAnnotated" || key == "graphtag" || key == "graphtagCoverage";
-}
-
-std::string describe(const AnnotatedTrace& trace) {
-  Json inputs = Json::array();
-  for (const AnnotationInput& input : trace.annotations->inputs())
-    inputs.push_back({{"name", input.name}, {"sha256", input.sha256}});
-  return dump_json({{"version", kVersion},
-                    {"keys", trace.annotations->keys()},
-                    {"lanes", trace.lanes == Lanes::all ? "all" : "none"},
-                    {"default_stream", trace.default_stream},
-                    {"inputs", std::move(inputs)}});
-}
-
-std::string describe(const Coverage& coverage) {
-  Json unnamed = Json::object();
-  for (const auto& [origin, records] : coverage.unnamed) unnamed[std::string(to_string(origin))] = records;
-  return dump_json({{"records", coverage.records},
-                    {"named", coverage.named},
-                    {"sum_ns", coverage.sum_ns},
-                    {"named_sum_ns", coverage.named_sum_ns},
-                    {"unnamed", std::move(unnamed)},
-                    {"outside_graphs", coverage.outside_graphs}});
-}
 
 // Decimal microseconds, as "ts" has them.
 std::string microseconds(std::int64_t ns) {
@@ -60,7 +33,7 @@ class ChromeWriter final : public NamedEventConsumer {
   explicit ChromeWriter(ByteSink& sink) : sink_(sink) { buffer_.reserve(kBufferBytes); }
 
   Result<void> member(std::string_view key, std::string_view value, bool after_events) override {
-    if (is_own_member(unescape(key, storage_))) return {};
+    if (is_outcome_member(unescape(key, storage_))) return {};
     std::string& out = after_events ? trailing_ : buffer_;
     out += after_events ? ",\n" : open_;
     out.append("\"").append(key).append("\": ").append(value);
@@ -76,7 +49,7 @@ class ChromeWriter final : public NamedEventConsumer {
     args_.emplace(trace);
     buffer_.append(open_)
         .append("\"cudaGraphInlineAnnotated\": true,\n\"graphtag\": ")
-        .append(describe(trace))
+        .append(describe_run(trace))
         .append(",\n\"traceEvents\": [\n");
     return flush_if_full();
   }
@@ -100,7 +73,7 @@ class ChromeWriter final : public NamedEventConsumer {
       start_event();
       buffer_ += thread_event("thread_sort_index", lane, dump_json({{"sort_index", lane.stream}}));
     }
-    buffer_.append("\n],\n\"graphtagCoverage\": ").append(describe(coverage)).append(trailing_).append("\n}\n");
+    buffer_.append("\n],\n\"graphtagCoverage\": ").append(describe_coverage(coverage)).append(trailing_).append("\n}\n");
     if (Result<void> written = flush(); !written) return written;
     return sink_.finish();
   }
