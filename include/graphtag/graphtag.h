@@ -85,7 +85,7 @@ enum {
   GT_OBSERVER_AUTO = 0, /* callbacks if CUPTI's subscription is free when the window opens, else boundary */
   GT_OBSERVER_CALLBACKS =
       1, /* CUPTI tells of each node: exact everywhere, 0.5 us a node; no other subscriber while a window is open */
-  GT_OBSERVER_BOUNDARY = 2   /* reads at scope boundaries how far graphs have grown; disturbs nobody; is told of streams, bodies */
+  GT_OBSERVER_BOUNDARY = 2 /* reads at scope boundaries how far graphs have grown; disturbs nobody; is told of streams */
 };
 
 /* GT_OK if recording with this observer can work here, else GT_ERROR_UNAVAILABLE, with the reason in gt_last_error(), such as

@@ -66,23 +66,25 @@ struct CaptureInfo {
   std::size_t frontier_size = 0;
 };
 
-// What CUPTI's resource callbacks tell about graphs, and which handles each has. The order in which they come (CUDA 13.0, one line a call; tests/golden/
-// h200/callback_order.txt has all of it):
+// What CUPTI's resource callbacks tell about graphs, and which handles each has. The order in which they come (CUDA 13.0, one
+// line a call; all of it is in tests/golden/h200/callback_order.txt):
 //
 //   add a kernel       node_create_starting, dependency_created ..., node_created
 //   add a child graph  node_create_starting, COPY of the child, node_created (of the holder)
 //   add a conditional  node_create_starting, graph_created of each body in order, node_created (of the conditional)
 //   clone              COPY, graph_cloned
-//   instantiate        COPY (of which the exec graph is made), graph_created and node_create_starting ... of a second, inner copy,
-//                      exec_create_starting, then graphs and nodes of the copy that the exec graph does without are destroyed and nodes of the driver's
-//                      own are created in it, exec_created
+//   instantiate        COPY (of which the exec graph is made, and which has its id), then a second, inner copy of which only
+//                      graph_created, node_create_starting and node_created of holders are told, exec_create_starting; graphs and
+//                      nodes of the copy that the exec graph does without are destroyed, nodes of the driver's own are created
+//                      in it; exec_created
 //   destroy a graph    graph_destroy_starting, node_destroy_starting ..., of graphs held the same behind their holder
 //   destroy an exec    exec_destroy_starting, then as destroy a graph, of both copies
-//   COPY               graph_created, then for each node: node_create_starting, the COPYs of graphs that it holds, node_created, node_cloned
+//   COPY               graph_created, then for each node: node_create_starting, the COPYs of graphs that it holds, node_created,
+//                      node_cloned
 //
-// In a COPY a node's id is final from node_cloned on (in node_created it counts up as if no node had ever been destroyed), but nested nodes of an
-// instantiation get theirs only by exec_created; until then they answer with the copy's. Nodes that allocate or free memory have no node_created
-// in a COPY.
+// In a COPY a node's id is final from node_cloned on (in node_created it counts up as if no node had ever been destroyed), but
+// nested nodes of an instantiation get theirs only by exec_created; until then they answer with the copy's. Nodes that allocate
+// or free memory have no node_created in a COPY. An update tells of nodes whose parameters change, not of those that stay the same.
 enum class GraphEventKind : std::uint8_t {
   graph_created,                // graph
   graph_destroy_starting,       // graph
