@@ -44,7 +44,7 @@ class PerfettoFile:
                 assert sequence in strings, "state is needed that was never set up"
             for descriptor, entries in packet.interned_data.ListFields():
                 for entry in entries:
-                    strings[sequence][descriptor.name][entry.iid] = getattr(entry, "name", None) or entry.str.decode()
+                    strings[sequence][descriptor.name][entry.iid] = entry.str.decode() if hasattr(entry, "str") else entry.name
             for clock in packet.clock_snapshot.clocks:
                 self.clocks[clock.clock_id] = clock.timestamp
             if packet.HasField("track_descriptor"):
