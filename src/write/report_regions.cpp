@@ -200,10 +200,11 @@ void RegionPrinter::fill_footer() {
   };
   const std::size_t hidden = report_.rows.size() - rows_.size();
   if (hidden != 0 || others_ns != 0) {
-    printed_.footer.push_back(footer_row(hidden == 0 ? "others" : fmt::format("others ({} rows)", hidden),
-                                         {{"share_ns", others_ns},
-                                          {"busy_frac", of(others_ns, report_.busy_ns)},
-                                          {"wall_frac", of(others_ns, report_.window_ns)}}));
+    printed_.footer.push_back(
+        footer_row(hidden == 0 ? "others" : fmt::format("others ({} row{})", hidden, hidden == 1 ? "" : "s"),
+                   {{"share_ns", others_ns},
+                    {"busy_frac", of(others_ns, report_.busy_ns)},
+                    {"wall_frac", of(others_ns, report_.window_ns)}}));
   }
   const RegionRow& unattributed = report_.unattributed;
   printed_.footer.push_back(footer_row("unattributed", {{"total_ns", unattributed.total_ns},
