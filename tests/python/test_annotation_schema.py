@@ -22,7 +22,13 @@ def test_the_schema_is_a_schema():
 
 
 def test_there_are_examples():
-    assert [path.name for path in EXAMPLES] == ["by_hand.json", "serving.json"]
+    assert {"by_hand.json", "serving.json"} <= {path.name for path in EXAMPLES}
+
+
+def test_the_example_in_the_documentation_is_the_file():
+    text = (ROOT / "docs/annotation-file.md").read_text()
+    example = text.split("```json\n")[1].split("```")[0]
+    assert example == (ROOT / "examples/annotations/by_hand.json").read_text()
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
