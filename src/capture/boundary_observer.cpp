@@ -1,0 +1,265 @@
+#include "capture/boundary_observer.h"
+
+#include <algorithm>
+
+#include "capture/unix_time.h"
+
+namespace graphtag {
+namespace {
+
+constexpr int kDeepest = 256;
+// Of graphs whose capture is over, and of linked exec graphs: so many are remembered.
+constexpr std::size_t kRemembered = 65536;
+
+}  // namespace
+
+void BoundaryObserver::start(const Driver& driver, std::uint32_t epoch) noexcept {
+  const std::lock_guard lock(mutex_);
+  driver_ = &driver;
+  epoch_ = epoch;
+}
+
+void BoundaryObserver::stop() noexcept {
+  const std::lock_guard lock(mutex_);
+  all_streams_ = false;
+  streams_.clear();
+  graphs_.clear();
+  capturing_.clear();
+  bodies_.clear();
+}
+
+void BoundaryObserver::set_all_streams(bool all) noexcept {
+  const std::lock_guard lock(mutex_);
+  all_streams_ = all;
+}
+
+void BoundaryObserver::add_stream(ThreadState& thread, StreamHandle stream) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto known = std::find_if(streams_.begin(), streams_.end(), [&](const Stream& named) { return named.handle == stream; });
+  if (known != streams_.end()) return;
+  try {
+    streams_.emplace_back().handle = stream;
+    streams_.back().named_by = thread.key();
+    read_stream(streams_.back(), true);
+  } catch (...) {
+    failures_.fetch_add(1, std::memory_order_relaxed);
+  }
+  read(thread);
+}
+
+void BoundaryObserver::read(ThreadState& thread) noexcept {
+  boundaries_read_.fetch_add(1, std::memory_order_relaxed);
+  try {
+    for (const GraphId id : capturing_) {
+      Graph& graph = graphs_[id];
+      graph.seen = false;
+      graph.frontier_end = 0;
+    }
+    for (Stream& stream : streams_) read_stream(stream, false);
+    std::erase_if(capturing_, [&](GraphId id) {
+      Graph& graph = graphs_[id];
+      read_graph(thread, id, graph);
+      return !graph.seen;
+    });
+    if (graphs_.size() > kRemembered + capturing_.size()) drop_ended_graphs();
+  } catch (...) {
+    failures_.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+void BoundaryObserver::read_stream(Stream& stream, bool just_named) {
+  CaptureInfo info;
+  if (!driver_->capture_info(stream.handle, info).ok() || info.status != CaptureStatus::active) {
+    stream.capture_id = 0;
+    return;
+  }
+  Graph& graph = graph_of(stream, info, just_named);
+  graph.seen = true;
+  graph.frontier_end = std::max(graph.frontier_end, frontier_end(stream, info));
+}
+
+BoundaryObserver::Graph& BoundaryObserver::graph_of(Stream& stream, const CaptureInfo& info, bool just_named) {
+  const bool same = stream.capture_id == info.capture_id && stream.graph_handle == info.graph;
+  if (same && std::find(capturing_.begin(), capturing_.end(), stream.graph) != capturing_.end()) return graphs_[stream.graph];
+  GraphId id;
+  if (!driver_->graph_id(info.graph, id).ok()) failures_.fetch_add(1, std::memory_order_relaxed);
+  stream.capture_id = info.capture_id;
+  stream.graph_handle = info.graph;
+  stream.graph = id;
+  stream.newest = nullptr;
+  const auto [entry, fresh] = graphs_.try_emplace(id);
+  Graph& graph = entry->second;
+  graph.handle = info.graph;
+  if (fresh) {
+    graph.creator = stream.named_by;
+    // Nodes of a capture that was going on before its stream was named were not seen being made.
+    graph.known_before = just_named;
+    if (!just_named && id.value != 0) registry_->graph_created(id, unix_time_ns());
+  }
+  if (std::find(capturing_.begin(), capturing_.end(), id) == capturing_.end()) {
+    graph.frontier_end = 0;
+    capturing_.push_back(id);
+  }
+  return graph;
+}
+
+std::uint32_t BoundaryObserver::frontier_end(Stream& stream, const CaptureInfo& info) {
+  if (info.frontier_size == 1 && info.frontier[0] == stream.newest) return stream.end;
+  std::uint32_t end = 0;
+  for (std::size_t i = 0; i < info.frontier_size; ++i) {
+    NodeId id;
+    if (driver_->node_id(info.frontier[i], id).ok()) {
+      end = std::max(end, id.local().value + 1);
+    } else {
+      failures_.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  stream.newest = info.frontier_size == 1 ? info.frontier[0] : nullptr;
+  stream.end = end;
+  return end;
+}
+
+void BoundaryObserver::read_graph(ThreadState& thread, GraphId id, Graph& graph) {
+  const Tag tag = open_now(thread, graph);
+  if (!graph.seen) {
+    // The capture is over, and its graph perhaps gone.
+    if (!graph.tail) graph.tail = Tag{tag.annotation, Origin::boundary_approximate};
+    return;
+  }
+  const std::uint32_t end = all_streams_ ? std::max(graph.frontier_end, graph.end) : count_end(graph);
+  if (graph.known_before && graph.fresh) graph.end = end;
+  graph.fresh = false;
+  grow(id, graph, end, tag);
+  read_bodies(thread, graph.conditionals, 0);
+}
+
+// Bodies live as long as the graph that is being captured.
+void BoundaryObserver::read_bodies(ThreadState& thread, const std::vector<NodeId>& conditionals, int depth) {
+  if (depth > kDeepest) return;
+  for (const NodeId conditional : conditionals) {
+    for (const GraphId id : bodies_[conditional].ids) {
+      Graph& body = graphs_[id];
+      if (!body.seen) grow(id, body, count_end(body), open_now(thread, body));
+      read_bodies(thread, body.conditionals, depth + 1);
+    }
+  }
+}
+
+// One past the highest local id, by counting nodes: no node is destroyed during a capture, so only the first time their ids are asked.
+std::uint32_t BoundaryObserver::count_end(Graph& graph) {
+  std::size_t count = 0;
+  if (!driver_->graph_nodes(graph.handle, nullptr, count).ok()) {
+    failures_.fetch_add(1, std::memory_order_relaxed);
+    return graph.end;
+  }
+  if (graph.fresh) {
+    std::uint32_t end = 0;
+    for (const NodeHandle node : list_nodes(*driver_, graph.handle).value_or(std::vector<NodeHandle>{})) {
+      NodeId id;
+      if (driver_->node_id(node, id).ok()) end = std::max(end, id.local().value + 1);
+    }
+    graph.destroyed = end - std::min(end, static_cast<std::uint32_t>(count));
+    graph.fresh = false;
+  }
+  return static_cast<std::uint32_t>(count) + graph.destroyed;
+}
+
+void BoundaryObserver::grow(GraphId id, Graph& graph, std::uint32_t end, const Tag& tag) {
+  if (end <= graph.end) return;
+  registry_->nodes_created({id, {graph.end}}, end - graph.end, tag.annotation, tag.how);
+  graph.end = end;
+}
+
+// What was open on this thread until now, laid over what is open on the thread that began the capture.
+BoundaryObserver::Tag BoundaryObserver::open_now(const ThreadState& thread, const Graph& graph) const {
+  const AnnotationId own = thread.scopes.current(epoch_);
+  const std::uint32_t others = threads_->others_open(thread, epoch_);
+  if (graph.creator == thread.key()) return {own, others == 0 ? Origin::boundary : Origin::boundary_approximate};
+  const AnnotationId creators =
+      graph.creator.place == nullptr ? AnnotationId::none : graph.creator.place->current_of(graph.creator.owner, epoch_);
+  if (own == AnnotationId::none) {
+    const bool alone = others == (creators == AnnotationId::none ? 0U : 1U);
+    return {creators, alone ? Origin::boundary : Origin::boundary_approximate};
+  }
+  // A thread that captures a graph of its own adds to that one.
+  const bool captures = std::any_of(capturing_.begin(), capturing_.end(), [&](GraphId id) {
+    const auto found = graphs_.find(id);
+    return found != graphs_.end() && found->second.creator == thread.key();
+  });
+  return {captures ? creators : registry_->merge(creators, own), Origin::boundary_approximate};
+}
+
+void BoundaryObserver::drop_ended_graphs() {
+  std::erase_if(graphs_, [&](const auto& entry) {
+    return std::find(capturing_.begin(), capturing_.end(), entry.first) == capturing_.end();
+  });
+}
+
+void BoundaryObserver::link_bodies(NodeId node, std::span<const GraphHandle> handles, std::span<const GraphId> ids) noexcept {
+  const std::lock_guard lock(mutex_);
+  try {
+    const auto holding = graphs_.find(node.graph());
+    const ThreadKey creator = holding == graphs_.end() ? ThreadKey{} : holding->second.creator;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const auto [entry, fresh] = graphs_.try_emplace(ids[i]);
+      entry->second.handle = handles[i];
+      if (fresh) {
+        entry->second.creator = creator;
+        registry_->graph_created(ids[i], unix_time_ns());
+      }
+      registry_->conditional_body(node, static_cast<std::uint32_t>(i), ids[i]);
+    }
+    if (holding != graphs_.end()) holding->second.conditionals.push_back(node);
+    bodies_[node] = {{handles.begin(), handles.end()}, {ids.begin(), ids.end()}};
+  } catch (...) {
+    failures_.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+bool BoundaryObserver::link_exec(ThreadState& thread, const Driver& driver, GraphId exec, GraphHandle graph,
+                                 bool numbering_checked) noexcept {
+  const std::lock_guard lock(mutex_);
+  try {
+    if (driver_ != nullptr) read(thread);
+    const BodiesOf linked = [&](NodeId conditional) {
+      const auto found = bodies_.find(conditional);
+      return found == bodies_.end() ? std::vector<GraphHandle>{} : found->second.handles;
+    };
+    const std::optional<GraphWalk> walk = walk_graph(driver, graph, linked);
+    if (!walk) return false;
+    report(thread, *walk);
+
+    const GraphShape& shape = walk->shape;
+    const std::uint32_t next = std::max(walk->graphs.front().next_local_id, registry_->next_local_id(shape.id).value_or(0));
+    if (const auto known = execs_.find(exec.value); known != execs_.end()) {
+      const auto pairs = pair_for_update(known->second.shape, known->second.nested, shape);
+      if (!pairs) return false;
+      registry_->exec_updated(exec, *pairs, Origin::modelled);
+      return true;
+    }
+    if (numbering_checked) {
+      registry_->exec_created_unwatched(exec, shape, next, unix_time_ns());
+    } else {
+      registry_->exec_created(exec, shape.id, unix_time_ns(), next, {}, Origin::modelled);
+    }
+    if (execs_.size() >= kRemembered) execs_.clear();
+    execs_[exec.value] = {shape, numbering_checked ? number_nested(shape, next).pairs : std::vector<NodePairs>{}};
+    return true;
+  } catch (...) {
+    failures_.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
+}
+
+// The last nodes of each graph in it, and the kinds of all.
+void BoundaryObserver::report(ThreadState& thread, const GraphWalk& walk) {
+  for (const WalkedGraph& walked : walk.graphs) {
+    if (const auto found = graphs_.find(walked.id); found != graphs_.end()) {
+      const Tag tag = found->second.tail.value_or(open_now(thread, found->second));
+      grow(walked.id, found->second, walked.next_local_id, {tag.annotation, Origin::boundary_approximate});
+    }
+    registry_->set_node_counts(walked.id, walked.own);
+  }
+}
+
+}  // namespace graphtag

@@ -1,0 +1,95 @@
+// Records what CUPTI tells about graphs. The callbacks are thin: they ask for ids, and hand over to the registry.
+//
+//   node_created    id of the node; what is open on this thread, laid over what is open on the thread that made the graph
+//   node_cloned     the copy gets what its original has, or is a node of an exec graph to be (capture/copy_watch.h)
+//   exec_created    where each nested node went
+//   node_updated    cudaGraphExecUpdate: the exec graph's node gets what the new graph's node has
+//
+// Setting the parameters of one node of an exec graph changes nothing: it is the same node still.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <span>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "capture/graph_book.h"
+#include "capture/thread_table.h"
+#include "driver/driver.h"
+#include "registry/registry.h"
+
+namespace graphtag {
+
+class CallbackObserver final : public GraphObserver {
+ public:
+  CallbackObserver(Registry& registry, ThreadTable& threads) : registry_(&registry), threads_(&threads) {}
+
+  // Takes the subscription and begins an epoch. One thread at a time for start and stop.
+  DriverResult start(const Driver& driver, std::uint32_t epoch) noexcept;
+  // Gives it back. Callbacks that still run elsewhere find everything as it was.
+  void stop() noexcept;
+
+  void on_graph_event(const GraphEvent& event) noexcept override;
+
+  // Asks the driver for the kinds of the nodes of all graphs that the calling thread made, counts those that make GPU records, and
+  // makes sure which nodes hold graphs. Not inside a callback. Other threads' graphs are left out: they may be destroying them.
+  void settle() noexcept;
+  // Whether the instantiation of this exec graph was seen.
+  bool saw_exec(GraphId exec) const noexcept;
+  // `bodies` are those of `node` for certain.
+  void link_bodies(NodeId node, std::span<const GraphId> bodies) noexcept;
+
+  std::uint64_t failures() const noexcept { return failures_.load(std::memory_order_relaxed); }
+
+ private:
+  using Handler = void (CallbackObserver::*)(ThreadState&, const GraphEvent&);
+  static const Handler kHandlers[kGraphEventKinds];
+
+  void graph_created(ThreadState& thread, const GraphEvent& event);
+  void graph_cloned(ThreadState& thread, const GraphEvent& event);
+  void graph_destroy_starting(ThreadState& thread, const GraphEvent& event);
+  void node_created(ThreadState& thread, const GraphEvent& event);
+  void node_cloned(ThreadState& thread, const GraphEvent& event);
+  void node_destroy_starting(ThreadState& thread, const GraphEvent& event);
+  void node_updated(ThreadState& thread, const GraphEvent& event);
+  void exec_created(ThreadState& thread, const GraphEvent& event);
+  void exec_destroy_starting(ThreadState& thread, const GraphEvent& event);
+
+  AnnotationId annotation_for(ThreadState& thread, GraphId graph);
+  const ThreadKey& creator_of(ThreadState& thread, GraphId graph, std::uint32_t epoch);
+  void keep(const std::vector<CopyWatch::Copy>& copies);
+  struct Placed {
+    LocalId local;
+    NodeId source;
+  };
+  std::vector<Placed> place(const std::vector<CopyWatch::Copy>& nodes, GraphId exec);
+  void link_if_held(GraphId graph);
+  bool link(GraphId graph, const GraphBook::Holder& holder);
+  bool count_nodes(const GraphBook::Known& graph);
+  bool link_held_by(NodeHandle node, NodeType type);
+  void place_again();
+  bool ask(DriverResult result) noexcept;  // counts a refusal
+
+  Registry* registry_;
+  ThreadTable* threads_;
+  std::atomic<const Driver*> driver_{nullptr};
+  std::atomic<std::uint32_t> epoch_{0};
+  std::atomic<std::uint64_t> failures_{0};
+  SubscriptionHandle subscription_ = nullptr;
+  GraphBook book_;
+
+  struct Exec {
+    ExecHandle handle = nullptr;
+    GraphId template_graph;
+    std::uint32_t template_ids = 0;
+    std::vector<NodePairs> nested;
+  };
+  mutable std::mutex execs_mutex_;
+  // Both under execs_mutex_.
+  boost::unordered_flat_map<std::uint32_t, Exec> execs_;             // exec id -> as it was instantiated in this window
+  boost::unordered_flat_map<std::uint32_t, std::uint32_t> counted_;  // graph id -> its next local id when its nodes were counted
+};
+
+}  // namespace graphtag
