@@ -15,15 +15,15 @@ constexpr std::string_view kPath = "graphtag.path";
 constexpr std::string_view kAnnotatedStream = "annotated_stream";
 constexpr std::string_view kOriginalStream = "original_stream";
 
-std::string prefixed(std::string_view key) {
-  return "annotation." + std::string(key);
-}
-
 bool is_path(const Json& value) {
   return value.is_array() && std::all_of(value.begin(), value.end(), [](const Json& part) { return part.is_string(); });
 }
 
 }  // namespace
+
+ArgsNames::ArgsNames(std::optional<EarlierRun> earlier, AnnotationTable& table) : earlier_(std::move(earlier)), table_(table) {
+  if (earlier_) keys_.insert(earlier_->keys.begin(), earlier_->keys.end());
+}
 
 std::size_t ArgsNames::TextHash::operator()(std::string_view text) const {
   return boost::hash<std::string_view>()(text);
@@ -31,9 +31,7 @@ std::size_t ArgsNames::TextHash::operator()(std::string_view text) const {
 
 void ArgsNames::pick_listed(const MemberShape& shape, ShapeFacts& facts) const {
   for (const std::string& key : earlier_->keys) {
-    // The longest form is graphtag's: it gave way to what the profiler had written.
-    std::string written = key;
-    while (shape.index_of(prefixed(written)) >= 0) written = prefixed(written);
+    const std::string written = written_key(shape, key, keys_);
     if (written == key && (key == kAnnotatedStream || key == kOriginalStream || is_profiler_key(shape.kind, key))) continue;
     if (const int member = shape.index_of(written); member >= 0)
       facts.picked.emplace_back(static_cast<std::uint32_t>(member), key);

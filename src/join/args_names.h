@@ -11,6 +11,7 @@
 
 #include "join/earlier_run.h"
 #include "join/member_shapes.h"
+#include "join/written_key.h"
 #include "model/annotation.h"
 #include "trace/event.h"
 
@@ -22,7 +23,7 @@ namespace graphtag {
 // "annotated_stream" is the annotation's "stream"; "original_stream" belongs to no annotation.
 class ArgsNames {
  public:
-  ArgsNames(std::optional<EarlierRun> earlier, AnnotationTable& table) : earlier_(std::move(earlier)), table_(table) {}
+  ArgsNames(std::optional<EarlierRun> earlier, AnnotationTable& table);
 
   // The annotation in the args of a GPU operation of a graph; none if there is no name in them.
   AnnotationId read(const Event& event);
@@ -45,6 +46,7 @@ class ArgsNames {
   AnnotationId intern(const Event& event, const ShapeFacts& facts);
 
   std::optional<EarlierRun> earlier_;
+  KeySet keys_;  // earlier_'s
   AnnotationTable& table_;
   MemberShapes shapes_;
   boost::unordered_flat_map<std::uint32_t, ShapeFacts> facts_;  // shape id -> facts

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -33,10 +34,47 @@ std::int32_t to_int32(std::int64_t value) {
       std::clamp<std::int64_t>(value, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()));
 }
 
+// Before the table of names: kernel names are long and few, and comparing one with the last of its like is cheaper than hashing all of it.
+class NameCache {
+ public:
+  explicit NameCache(Interner& names) : names_(names) {}
+
+  std::uint32_t intern(std::string_view name) {
+    Entry& entry = entries_[slot_of(name)];
+    if (!entry.known || entry.name != name) {
+      const std::uint32_t id = names_.intern(name);
+      entry = {names_[id], id, true};
+    }
+    return entry.id;
+  }
+
+ private:
+  struct Entry {
+    std::string_view name;
+    std::uint32_t id = 0;
+    bool known = false;
+  };
+
+  // By the length and eight bytes each from the start, the middle and the end.
+  static std::size_t slot_of(std::string_view name) {
+    std::uint64_t hash = name.size();
+    for (const std::size_t at : {std::size_t{0}, name.size() / 2, name.size() - std::min<std::size_t>(name.size(), 8)}) {
+      std::uint64_t part = 0;
+      if (at < name.size()) std::memcpy(&part, name.data() + at, std::min<std::size_t>(8, name.size() - at));
+      hash = mix_bits(hash ^ part);
+    }
+    return hash % kEntries;
+  }
+
+  static constexpr std::size_t kEntries = 1024;
+  Interner& names_;
+  std::vector<Entry> entries_ = std::vector<Entry>(kEntries);
+};
+
 class Builder final : public EventVisitor {
  public:
   Builder(OperationTable& table, std::optional<EarlierRun> earlier)
-      : table_(table), args_(std::move(earlier), table.annotations.annotations()) {}
+      : table_(table), names_(table.names), args_(std::move(earlier), table.annotations.annotations()) {}
 
   Result<void> on_event(const Event& event) override {
     if (!is_gpu_operation(event.kind)) return {};
@@ -52,7 +90,7 @@ class Builder final : public EventVisitor {
     operation.start_ns = *event.start_ns;
     operation.end_ns = saturating_add(operation.start_ns, event.duration_ns);
     operation.bytes = event.bytes;
-    operation.name = table_.names.intern(unescape(event.text(event.name), storage_));
+    operation.name = names_.intern(unescape(event.text(event.name), storage_));
     operation.stream = to_int32(args_.stream_of(event).value_or(-1));
     operation.device = *device;
     operation.kind = kind_of(event.kind);
@@ -150,6 +188,7 @@ class Builder final : public EventVisitor {
   }
 
   OperationTable& table_;
+  NameCache names_;
   ArgsNames args_;
   std::string storage_;
   bool any_name_in_args_ = false;

@@ -7,18 +7,14 @@
 #include "join/earlier_run.h"
 #include "join/profiler_keys.h"
 #include "join/tokens.h"
+#include "join/written_key.h"
 
 namespace graphtag {
 namespace {
 
-constexpr std::string_view kPrefix = "annotation.";
 constexpr std::string_view kAnnotatedStream = "annotated_stream";
 constexpr std::string_view kOriginalStream = "original_stream";
 constexpr std::size_t kCachedBytes = std::size_t{8} << 20;
-
-std::string prefixed(std::string_view key) {
-  return std::string(kPrefix) + std::string(key);
-}
 
 template <typename T, typename U>
 bool contains(const std::vector<T>& values, const U& value) {
@@ -35,10 +31,12 @@ void add_member(std::string& text, std::string_view key, std::string_view value)
 }  // namespace
 
 ChromeArgs::ChromeArgs(const AnnotatedTrace& trace) : annotations_(*trace.annotations), lanes_(trace.lanes) {
+  keys_.insert(annotations_.keys().begin(), annotations_.keys().end());
   const std::optional<EarlierRun> earlier = earlier_run(*trace.info);
   if (!earlier) return;
   if (!earlier->same_inputs(annotations_.inputs())) {
     replaced_ = earlier->keys;
+    earlier_keys_.insert(earlier->keys.begin(), earlier->keys.end());
     replaced_.emplace_back(kAnnotatedStream);
   } else if (lanes_ == Lanes::all && earlier->lanes == Lanes::none) {
     replaced_.emplace_back(kAnnotatedStream);
@@ -53,13 +51,12 @@ const std::vector<ChromeArgs::Item>& ChromeArgs::items_of(AnnotationId id) {
   const auto add = [&items](std::string key, const Json& value) {
     items.push_back({std::move(key), dump_json(value), canonical_json(value)});
   };
-  const Json& object = *annotation.object;
-  for (const auto& entry : object.items()) {
+  for (const auto& entry : annotation.object->items()) {
     if (entry.key() == "stream" && annotation.stream) continue;
     std::string key = entry.key();
     if (key == kAnnotatedStream || key == kOriginalStream) {
       do key = prefixed(key);
-      while (object.contains(key));
+      while (keys_.contains(key));
     }
     add(std::move(key), entry.value());
   }
@@ -77,9 +74,7 @@ const ChromeArgs::ShapeFacts& ChromeArgs::facts_of(const MemberShape& shape) {
   facts.stream = shape.index_of("stream");
   facts.original_stream = shape.index_of(kOriginalStream);
   for (const std::string& key : replaced_) {
-    // The longest form that is there is the earlier run's: it gave way to what the profiler had written.
-    std::string written = key;
-    while (shape.index_of(prefixed(written)) >= 0) written = prefixed(written);
+    const std::string written = written_key(shape, key, earlier_keys_);
     if (written == kOriginalStream || (written == key && is_profiler_key(shape.kind, key))) continue;
     for (std::uint32_t i = 0; i < shape.keys.size(); ++i) {
       if (shape.keys[i] == written && !contains(facts.replaced, i)) facts.replaced.push_back(i);
@@ -120,9 +115,7 @@ void ChromeArgs::add_contested(const Event& event, const MemberShape& shape, con
     const Item& item = items[index];
     if (has(first_member, item)) continue;
     for (std::string key = prefixed(item.key);; key = prefixed(key)) {
-      const bool taken =
-          contains(used_, key) || std::any_of(items.begin(), items.end(), [&key](const Item& i) { return i.key == key; });
-      if (taken) continue;
+      if (contains(used_, key) || keys_.contains(key)) continue;
       const int member = shape.index_of(key);
       const bool free = member < 0 || contains(facts.replaced, static_cast<std::uint32_t>(member));
       if (!free && !has(static_cast<std::size_t>(member), item)) continue;

@@ -15,6 +15,7 @@
 
 #include "join/annotate.h"
 #include "join/member_shapes.h"
+#include "join/written_key.h"
 
 namespace graphtag {
 
@@ -64,6 +65,8 @@ class ChromeArgs {
 
   const AnnotationSet& annotations_;
   Lanes lanes_;
+  KeySet keys_;                        // of all annotations
+  KeySet earlier_keys_;                // of an earlier run from other files
   std::vector<std::string> replaced_;  // keys of an earlier run whose values are not to stay
 
   MemberShapes shapes_;
