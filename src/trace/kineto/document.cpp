@@ -43,7 +43,7 @@ Error Document::error(std::string message) const {
 Result<void> Document::read() {
   if (auto read = reading_.look_ahead(kByteOrderMark.size()); !read) return read;
   if (window_.view().substr(0, kByteOrderMark.size()) == kByteOrderMark) {
-    reading_.add_problem(ProblemKind::byte_order_mark);
+    reading_.add_problem(ProblemKind::byte_order_mark, 0, kByteOrderMark.size());
     window_.consume(kByteOrderMark.size());
   }
   if (auto skipped = reading_.skip_space(); !skipped) return skipped;
@@ -69,24 +69,25 @@ Result<void> Document::object() {
     if (auto skipped = reading_.skip_space(); !skipped) return skipped;
     if (window_.view().empty()) {
       if (!after_events_) return error("the file ends before \"traceEvents\"; record or copy it again");
-      if (!events_.cut()) reading_.add_problem(ProblemKind::truncated);
-      return {};
+      return events_.cut() ? Result<void>{} : reading_.report(ProblemKind::truncated);
     }
     const char c = window_.view().front();
+    Result<void> reported;
     if (c == '}') {
-      if (comma && !first) reading_.add_problem(ProblemKind::trailing_comma);
+      if (comma && !first) reported = reading_.report(ProblemKind::trailing_comma);
       if (!after_events_) return error("a JSON object without \"traceEvents\"; a trace as Chrome JSON is needed");
       window_.consume(1);
       closed_ = true;
     } else if (c == ',') {
-      if (comma) reading_.add_problem(ProblemKind::trailing_comma);
+      if (comma) reported = reading_.report(ProblemKind::trailing_comma);
       comma = true;
       window_.consume(1);
     } else {
-      if (!comma) reading_.add_problem(ProblemKind::missing_comma);
+      if (!comma) reported = reading_.report(ProblemKind::missing_comma);
       comma = first = false;
-      if (auto read = member(); !read) return read;
+      if (reported) reported = member();
     }
+    if (!reported) return reported;
   }
   return {};
 }
@@ -109,14 +110,14 @@ Result<void> Document::member() {
     return given;
   }
   if (*outcome == Outcome::incomplete) {
-    if (after_events_) reading_.add_problem(ProblemKind::truncated);
+    if (after_events_) reading_.add_problem(ProblemKind::truncated, 0, kExampleBytes);
     window_.consume(window_.view().size());
     closed_ = after_events_;
     return {};
   }
   // Events cannot stand in two places of the outcome: a second array of them is left out too.
-  reading_.add_problem(*outcome == Outcome::too_large ? ProblemKind::member_too_large : ProblemKind::unparsable_event);
-  return skip_member();
+  auto reported = reading_.report(*outcome == Outcome::too_large ? ProblemKind::member_too_large : ProblemKind::unparsable_event);
+  return reported ? skip_member() : reported;
 }
 
 // `incomplete`: the file ends in it.
@@ -187,7 +188,7 @@ Result<void> Document::give_out(const Member& member) {
   std::string storage;
   const std::string_view meaning = unescape(member.key, storage);
   if (keys_.count(std::string(meaning)) != 0) {
-    reading_.add_problem(ProblemKind::duplicate_key);
+    reading_.add_problem(ProblemKind::duplicate_key, 0, member.size);
   } else if (keys_.size() < kKeysMax && meaning.size() <= 256) {
     keys_.emplace(meaning);
   }
@@ -240,7 +241,9 @@ Result<void> Document::begin_events() {
 
 Result<void> Document::end() {
   if (auto skipped = reading_.skip_space(); !skipped) return skipped;
-  if (!window_.view().empty()) reading_.add_problem(ProblemKind::trailing_garbage);
+  if (!window_.view().empty()) {
+    if (auto reported = reading_.report(ProblemKind::trailing_garbage); !reported) return reported;
+  }
   // To its end, so that a gzip file's checksum is looked at.
   while (!window_.at_end() || !window_.view().empty()) {
     window_.consume(window_.view().size());

@@ -56,7 +56,7 @@ Result<void> EventArray::step() {
   if (place_ == Place::after_event) {
     if (c != ',' && c != '{') return leave_out(ProblemKind::unparsable_event);
     if (c == '{') {
-      reading_.add_problem(ProblemKind::missing_comma);
+      if (auto reported = reading_.report(ProblemKind::missing_comma); !reported) return reported;
     } else {
       window_.consume(1);
     }
@@ -64,7 +64,7 @@ Result<void> EventArray::step() {
     return {};
   }
   if (c == ',') {
-    reading_.add_problem(ProblemKind::trailing_comma);
+    if (auto reported = reading_.report(ProblemKind::trailing_comma); !reported) return reported;
     window_.consume(1);
     place_ = Place::after_comma;
     return {};
@@ -134,13 +134,14 @@ Result<void> EventArray::other_element() {
       end = skip_space(text, end);
       more = end == text.size();
     }
-    if (more && !reading_.sees_end() && !reading_.limit_reached()) {
+    if (more && !reading_.sees_end()) {
+      if (reading_.limit_reached()) return leave_out(ProblemKind::unparsable_event);
       if (auto read = window_.more(); !read) return read;
       continue;
     }
     const bool alone = parsed.outcome == Outcome::complete && (end == text.size() || text[end] == ',' || text[end] == ']');
-    if (!alone || reading_.limit_reached()) return leave_out(ProblemKind::unparsable_event, more);
-    reading_.add_problem(ProblemKind::not_an_object);
+    if (!alone) return leave_out(ProblemKind::unparsable_event, more);
+    reading_.add_problem(ProblemKind::not_an_object, 0, parsed.size);
     window_.consume(parsed.size);
     place_ = Place::after_event;
     return {};
@@ -155,21 +156,22 @@ Result<void> EventArray::bracket() {
   std::size_t next = skip_space(text, 1);
   if (next < text.size() && text[next] == ',') next = skip_space(text, next + 1);
   if (event_start_.at(text, next)) {
-    reading_.add_problem(ProblemKind::unparsable_event);
+    reading_.add_problem(ProblemKind::unparsable_event, 0, kExampleBytes);
     window_.consume(next);
     place_ = Place::after_comma;
     return {};
   }
   // In a bare array that was written in pieces the last comma has nothing behind it on purpose only where the bracket is missing too.
-  if (place_ == Place::after_comma) reading_.add_problem(ProblemKind::trailing_comma);
+  if (place_ == Place::after_comma) reading_.add_problem(ProblemKind::trailing_comma, 0, kExampleBytes);
   window_.consume(1);
   closed_ = true;
   return {};
 }
 
 Result<void> EventArray::leave_out(ProblemKind kind, bool at_end) {
+  if (auto read = reading_.look_ahead(kExampleBytes); !read) return read;
   const std::uint64_t offset = window_.offset();
-  const std::string example(window_.view().substr(0, 128));
+  const std::string example(window_.view().substr(0, kExampleBytes));
   const auto found = skip_to_event();
   if (!found) return found.error();
   if (at_end && !*found) {

@@ -32,21 +32,26 @@ class KeySet {
       unescape(key, storage);
       key = storage;
     }
-    std::uint32_t& stamp = stamps_[hash(key)];
+    const std::uint64_t mixed = hash(key);
+    std::uint32_t& stamp = stamps_[mixed >> (64 - kBits)];
     if (stamp == round_) {
-      for (const std::string_view other : keys_) {
-        if (other == key) return false;
+      for (const Key& other : keys_) {
+        if (other.hash == mixed && other.text == key) return false;
       }
     }
     stamp = round_;
-    keys_.push_back(key);
+    keys_.push_back({mixed, key});
     return true;
   }
 
  private:
   static constexpr unsigned kBits = 10;
+  struct Key {
+    std::uint64_t hash;
+    std::string_view text;
+  };
 
-  static std::size_t hash(std::string_view key) {
+  static std::uint64_t hash(std::string_view key) {
     std::uint64_t mixed = key.size();
     if (key.size() >= 8) {
       mixed ^= load<std::uint64_t>(key.data()) * 31 + load<std::uint64_t>(key.data() + key.size() - 8);
@@ -55,7 +60,7 @@ class KeySet {
     } else {
       for (const char c : key) mixed = mixed << 8 | static_cast<unsigned char>(c);
     }
-    return mixed * 0x9E3779B97F4A7C15ULL >> (64 - kBits);
+    return mixed * 0x9E3779B97F4A7C15ULL;
   }
   template <typename T>
   static T load(const char* bytes) {
@@ -66,7 +71,7 @@ class KeySet {
 
   std::array<std::uint32_t, std::size_t{1} << kBits> stamps_{};  // hash -> the round in which it was last seen
   std::uint32_t round_ = 0;
-  std::vector<std::string_view> keys_;
+  std::vector<Key> keys_;
   std::deque<std::string> unescaped_;  // a deque, so that views stay valid
 };
 

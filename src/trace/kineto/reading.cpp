@@ -19,9 +19,16 @@ Result<void> Reading::look_ahead(std::size_t size) {
   return {};
 }
 
+Result<void> Reading::report(ProblemKind kind) {
+  if (auto read = look_ahead(kExampleBytes); !read) return read;
+  add_problem(kind, 0, kExampleBytes);
+  return {};
+}
+
 void Reading::add_problems(const Repair& repair, std::size_t where) {
   for (std::size_t kind = 0; kind < kProblemKinds; ++kind) {
-    if (repair.problems[kind]) add_problem(static_cast<ProblemKind>(kind), where + *repair.problems[kind]);
+    const auto at = repair.problems[kind];
+    if (at) add_problem(static_cast<ProblemKind>(kind), where + *at, repair.size - *at);
   }
 }
 

@@ -1,6 +1,7 @@
 // What the parts of one reading share.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -12,6 +13,9 @@
 #include "trace/kineto/window.h"
 
 namespace graphtag::kineto {
+
+// Of the text shown with a problem: no more and no less whatever is in the window.
+constexpr std::size_t kExampleBytes = 128;
 
 struct Reading {
   Reading(ByteSource& source, EventVisitor& to, ReadResult& into, const KinetoOptions& how)
@@ -33,9 +37,11 @@ struct Reading {
   // limited_view() goes through the file's end.
   bool sees_end() const { return window.at_end() && window.view().size() <= options.event_limit_bytes; }
 
-  // A problem at view()[where].
-  void add_problem(ProblemKind kind, std::size_t where = 0) {
-    result.problems.add(kind, window.offset() + where, window.view().substr(where, 128));
+  // A problem at the start of view(). May move what view() shows.
+  Result<void> report(ProblemKind kind);
+  // One in the `size` bytes at view()[where].
+  void add_problem(ProblemKind kind, std::size_t where, std::size_t size) {
+    result.problems.add(kind, window.offset() + where, window.view().substr(where, std::min(size, kExampleBytes)));
   }
   // What was repaired in the text at view()[where].
   void add_problems(const Repair& repair, std::size_t where = 0);

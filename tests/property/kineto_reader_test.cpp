@@ -1,0 +1,175 @@
+// The fast reader, the plain one, and any split of the input give the same, for clean and for damaged traces.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/support/read_everything.h"
+
+namespace graphtag {
+namespace {
+
+using test::difference;
+using test::Everything;
+using test::read_everything;
+
+const std::string kGolden = std::string(GRAPHTAG_SOURCE_DIR) + "/tests/golden/h200/";
+
+// The first and last events of a trace: quicker than all of them.
+std::string shortened(std::string content) {
+  constexpr std::size_t kHalf = 12000;
+  if (content.size() < 3 * kHalf) return content;
+  const auto event_before = [&](std::size_t place) { return content.rfind('{', content.rfind("\"ph\"", place)); };
+  const std::size_t cut = event_before(kHalf);
+  content.erase(cut, event_before(content.size() - kHalf) - cut);
+  return content;
+}
+
+// As objects and as bare arrays.
+const std::vector<std::string>& traces() {
+  static const std::vector<std::string> kTraces = [] {
+    std::vector<std::string> all;
+    for (const char* file :
+         {"two_phases.json.gz", "three_graphs.reference.json.gz", "train_step_cuspy.json.gz", "lanes.json.gz"}) {
+      all.push_back(shortened(test::content_of(kGolden + file)));
+      const std::size_t array = all.back().find('[', all.back().find("\"traceEvents\""));
+      all.push_back(all.back().substr(array, all.back().rfind(']') + 1 - array));
+    }
+    return all;
+  }();
+  return kTraces;
+}
+
+struct Mutation {
+  std::uint32_t place = 0;
+  std::uint32_t kind = 0;
+  std::uint32_t byte = 0;
+  std::uint32_t length = 0;
+};
+
+// Bytes and pieces that mean something to JSON more often than chance would have it.
+const std::vector<std::string> kPieces = {"\"",        "\\",
+                                          "{",         "}",
+                                          "[",         "]",
+                                          ",",         ":",
+                                          "\n",        std::string(1, '\0'),
+                                          "\x80",      "\t",
+                                          "NaN",       "01",
+                                          "1e",        "-",
+                                          "}]}",       "},",
+                                          ",,",        "1",
+                                          " ",         "\xEF\xBB\xBF",
+                                          "null",      "\"\"",
+                                          "[[",        "{{",
+                                          "\\u12",     "\\ud800",
+                                          "\\x",       "-Infinity",
+                                          "{\"ph\":1", "},\n{",
+                                          "\"args\"",  "\"ph\":",
+                                          "0.5",       "99999999999999999999"};
+
+void mutate(std::string& text, const Mutation& mutation) {
+  if (text.empty()) return;
+  const std::size_t place = mutation.place % text.size();
+  const std::string& piece = kPieces[mutation.byte % kPieces.size()];
+  switch (mutation.kind) {
+    case 0:
+      text[place] = static_cast<char>(mutation.byte);
+      break;
+    case 1:
+      text[place] = static_cast<char>(text[place] ^ (1 << mutation.byte % 8));
+      break;
+    case 2:
+      text.insert(place, piece);
+      break;
+    case 3:
+      text.replace(place, 1, piece);
+      break;
+    case 4:
+      text.erase(place, mutation.byte % 2 == 0 ? 1 : mutation.length);
+      break;
+    case 5:
+      text.insert(place, text.substr(mutation.byte % text.size(), mutation.length));
+      break;
+    default:
+      if (mutation.byte % 4 == 0) text.resize(place);
+  }
+}
+
+rc::Gen<Mutation> any_mutation() {
+  return rc::gen::build<Mutation>(rc::gen::set(&Mutation::place, rc::gen::arbitrary<std::uint32_t>()),
+                                  rc::gen::set(&Mutation::kind, rc::gen::inRange<std::uint32_t>(0, 7)),
+                                  rc::gen::set(&Mutation::byte, rc::gen::inRange<std::uint32_t>(0, 1024)),
+                                  rc::gen::set(&Mutation::length, rc::gen::inRange<std::uint32_t>(1, 40)));
+}
+
+std::string any_damaged_trace() {
+  std::string text = traces()[*rc::gen::inRange<std::size_t>(0, traces().size())];
+  const std::size_t count = *rc::gen::inRange<std::size_t>(0, 6);
+  for (std::size_t i = 0; i < count; ++i) {
+    // Full range whatever the size that rapidcheck has grown to: a small place would always be in the head.
+    Mutation mutation = *any_mutation();
+    mutation.place = *rc::gen::inRange<std::uint32_t>(0, 1U << 30);
+    mutate(text, mutation);
+  }
+  return text;
+}
+
+std::vector<std::size_t> any_chunks() {
+  return *rc::gen::container<std::vector<std::size_t>>(rc::gen::inRange<std::size_t>(1, 3000));
+}
+
+KinetoOptions plain(KinetoOptions options = {}) {
+  options.fast = false;
+  return options;
+}
+
+RC_GTEST_PROP(KinetoReader, FastEqualsPlain, ()) {
+  for (int i = 0; i < 20; ++i) {
+    const std::string text = any_damaged_trace();
+    RC_ASSERT(difference(read_everything(text), read_everything(text, plain())) == "");
+  }
+}
+
+RC_GTEST_PROP(KinetoReader, AnySplitGivesTheSame, ()) {
+  for (int i = 0; i < 5; ++i) {
+    const std::string text = any_damaged_trace();
+    const auto chunks = any_chunks();
+    KinetoOptions small;
+    small.window_bytes = *rc::gen::element<std::size_t>(16, 100, 777, 4096, 20000);
+    const Everything whole = read_everything(text, plain());
+    RC_ASSERT(difference(whole, read_everything(text, {}, chunks)) == "");
+    RC_ASSERT(difference(whole, read_everything(text, small, chunks)) == "");
+    RC_ASSERT(difference(whole, read_everything(text, plain(small), chunks)) == "");
+  }
+}
+
+// Also where events are left out for their size.
+RC_GTEST_PROP(KinetoReader, AnySplitGivesTheSameUnderALimit, ()) {
+  for (int i = 0; i < 5; ++i) {
+    const std::string text = any_damaged_trace();
+    KinetoOptions options;
+    options.event_limit_bytes = *rc::gen::inRange<std::size_t>(40, 1500);
+    const Everything whole = read_everything(text, plain(options));
+    RC_ASSERT(difference(whole, read_everything(text, options)) == "");
+    options.window_bytes = *rc::gen::element<std::size_t>(16, 100, 777, 4096, 20000);
+    RC_ASSERT(difference(whole, read_everything(text, options, any_chunks())) == "");
+  }
+}
+
+// Whatever comes in, what goes out is JSON; what is given as it was stands in the file where it says.
+RC_GTEST_PROP(KinetoReader, EventsAreValidJson, ()) {
+  const std::string text = any_damaged_trace();
+  const Everything all = read_everything(text);
+  for (const auto& event : all.events) {
+    RC_ASSERT(nlohmann::json::parse(event.json, nullptr, false).is_object());
+    if (!event.repaired) RC_ASSERT(text.compare(event.offset, event.json.size(), event.json) == 0);
+  }
+  for (const auto& member : all.members) RC_ASSERT(nlohmann::json::accept(member.substr(member.find('=') + 1)));
+}
+
+}  // namespace
+}  // namespace graphtag
