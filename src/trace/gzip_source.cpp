@@ -50,7 +50,7 @@ class Inflater {
   void run() {
     bool more = true;
     while (more && !stopped_) {
-      if (state_.avail_in == 0 && !refill()) {
+      if (!look_ahead(1)) {
         if (in_member_ && !error_) note(ProblemKind::damaged_gzip, "the file is cut: a gzip member has no end");
         break;
       }
@@ -66,15 +66,17 @@ class Inflater {
  private:
   void note(ProblemKind kind, std::string text) { findings.push_back({kind, content_bytes, std::move(text)}); }
 
-  bool refill() {
-    const auto got = input_.read(buffer_.data(), buffer_.size());
-    if (!got) {
-      error_ = got.error();
-      return false;
+  // Makes `size` compressed bytes available; false if the file has not so many more.
+  bool look_ahead(std::size_t size) {
+    while (state_.avail_in < size) {
+      if (state_.avail_in != 0) std::memmove(buffer_.data(), state_.next_in, state_.avail_in);
+      const auto got = input_.read(buffer_.data() + state_.avail_in, buffer_.size() - state_.avail_in);
+      if (!got) error_ = got.error();
+      if (!got || *got == 0) return false;
+      state_.next_in = reinterpret_cast<std::uint8_t*>(buffer_.data());
+      state_.avail_in += static_cast<std::uint32_t>(*got);
     }
-    state_.next_in = reinterpret_cast<std::uint8_t*>(buffer_.data());
-    state_.avail_in = static_cast<std::uint32_t>(*got);
-    return *got != 0;
+    return true;
   }
 
   // Between members: zeros may follow the last one (tapes and some object stores pad). False at something else.
@@ -84,7 +86,8 @@ class Inflater {
       --state_.avail_in;
     }
     if (state_.avail_in == 0) return true;
-    if (*state_.next_in != 0x1f) {
+    if (!look_ahead(2) || state_.next_in[0] != 0x1f || state_.next_in[1] != 0x8b) {
+      if (error_) return false;
       note(ProblemKind::trailing_garbage, "bytes after the last gzip member");
       return false;
     }
@@ -95,7 +98,6 @@ class Inflater {
     state_.avail_in = avail_in;
     state_.crc_flag = ISAL_GZIP;
     in_member_ = true;
-    member_start_ = content_bytes;
     return true;
   }
 
@@ -117,8 +119,7 @@ class Inflater {
     content_bytes += output;
     if (used_ == block_.size()) publish();
     if (code < 0) {
-      const bool after_members = members_ != 0 && content_bytes == member_start_ && code == ISAL_INVALID_WRAPPER;
-      note(after_members ? ProblemKind::trailing_garbage : ProblemKind::damaged_gzip, meaning(code));
+      note(ProblemKind::damaged_gzip, meaning(code));
       // A wrong checksum comes at the member's end, so the next one can be read.
       if (code != ISAL_INCORRECT_CHECKSUM) return false;
     } else if (state_.block_state != ISAL_BLOCK_FINISH) {
@@ -127,7 +128,6 @@ class Inflater {
       return false;
     }
     in_member_ = false;
-    ++members_;
     return true;
   }
 
@@ -143,8 +143,6 @@ class Inflater {
   inflate_state state_{};
   bool in_member_ = false;
   bool stopped_ = false;
-  std::uint64_t members_ = 0;
-  std::uint64_t member_start_ = 0;  // decompressed
   std::span<char> block_;           // being filled
   std::size_t used_ = 0;            // bytes of it
 };

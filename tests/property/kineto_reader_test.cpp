@@ -160,6 +160,43 @@ RC_GTEST_PROP(KinetoReader, AnySplitGivesTheSameUnderALimit, ()) {
   }
 }
 
+// A byte that is broken costs at most the event that it is in: the others come through as they were.
+RC_GTEST_PROP(KinetoReader, OneBrokenByteCostsOneEvent, ()) {
+  for (int i = 0; i < 40; ++i) {
+    const std::string& clean = traces()[*rc::gen::inRange<std::size_t>(0, traces().size())];
+    const Everything before = read_everything(clean);
+    const auto& victim = before.events[*rc::gen::inRange<std::size_t>(0, before.events.size())];
+    const std::size_t place =
+        victim.offset + *rc::gen::inRange<std::size_t>(0, victim.json.size() + 1);  // or the comma behind it
+    std::string text = clean;
+    std::ptrdiff_t shift = 0;
+    switch (*rc::gen::inRange(0, 3)) {
+      case 0:
+        text[place] = *rc::gen::arbitrary<char>();
+        break;
+      case 1:
+        text.insert(place, 1, *rc::gen::elementOf(std::string("\"\\{}[],:\n\x80x0")));
+        shift = 1;
+        break;
+      default:
+        text.erase(place, 1);
+        shift = -1;
+    }
+    const Everything after = read_everything(text);
+    std::size_t k = 0;
+    for (const auto& event : before.events) {
+      if (event.offset == victim.offset) continue;
+      const std::uint64_t offset = event.offset < victim.offset ? event.offset : event.offset + static_cast<std::uint64_t>(shift);
+      while (k < after.events.size() && after.events[k].offset < offset) ++k;
+      if (k == after.events.size() || after.events[k].json != event.json) {
+        RC_FAIL("the event at " + std::to_string(event.offset) + " is lost, broken at " + std::to_string(place) + " of\n" +
+                victim.json + "\n" + text.substr(victim.offset, victim.json.size() + 60) + "\n" + after.problems);
+      }
+    }
+    RC_ASSERT(after.events.size() <= before.events.size());
+  }
+}
+
 // Whatever comes in, what goes out is JSON; what is given as it was stands in the file where it says.
 RC_GTEST_PROP(KinetoReader, EventsAreValidJson, ()) {
   const std::string text = any_damaged_trace();

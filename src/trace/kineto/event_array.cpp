@@ -10,7 +10,8 @@
 namespace graphtag::kineto {
 namespace {
 
-constexpr std::size_t kFastBytes = std::size_t{128} << 10;  // with their index they stay in a core's own cache
+constexpr std::size_t kFastBytes = std::size_t{128} << 10;      // with their index they stay in a core's own cache
+constexpr std::size_t kLookahead = 2 * EventStart::kLookahead;  // to see an event begin behind a bracket
 
 }  // namespace
 
@@ -30,7 +31,7 @@ Result<void> EventArray::read() {
 // As many clean events as a part of the window has. After one that is not clean the plain reader does the rest of that part.
 Result<void> EventArray::clean_stretch() {
   const std::size_t part = std::min(reading_.options.window_bytes, kFastBytes);
-  if (auto read = reading_.look_ahead(part); !read) return read;
+  if (auto read = reading_.look_ahead(part / 4); !read) return read;
   const std::string_view view = window_.view().substr(0, part);
   const std::uint64_t offset = window_.offset();
   const std::size_t size = FastEvents::guess_end(view);
@@ -125,6 +126,10 @@ Result<void> EventArray::repaired_event() {
 
 // Something that is no object: a value of another type, or garbage.
 Result<void> EventArray::other_element() {
+  if (auto read = reading_.look_ahead(kLookahead); !read) return read;
+  const std::string_view start = window_.view().substr(0, kLookahead);
+  // A stray bracket is not to take all events behind it for its elements.
+  if (start.front() == '[' && event_start_.at(start, skip_space(start, 1))) return leave_out(ProblemKind::unparsable_event);
   for (;;) {
     const std::string_view text = reading_.limited_view();
     const Parsed parsed = parse_value(text);
@@ -150,7 +155,6 @@ Result<void> EventArray::other_element() {
 
 // A `]` ends the array, but one that an event follows is garbage between two events: the file's other events are not to be lost for it.
 Result<void> EventArray::bracket() {
-  constexpr std::size_t kLookahead = 2 * EventStart::kLookahead;
   if (auto read = reading_.look_ahead(kLookahead); !read) return read;
   const std::string_view text = window_.view().substr(0, kLookahead);
   std::size_t next = skip_space(text, 1);
