@@ -145,7 +145,9 @@ Result<Outcome> Document::read_member(Member& member) {
       repair = part == Part::key ? repair_key(input, repaired) : repair_value(input, repaired);
       token = repaired;
       if (repair.outcome == Outcome::invalid && sees_end && at + repair.size >= text.size()) return {Outcome::incomplete, 0};
-      if (repair.outcome == Outcome::complete && parse_value(repaired).outcome != Outcome::complete) return {Outcome::invalid, 0};
+      // With the string's 0: a number at the end of a text might go on behind it.
+      const std::string_view whole(repaired.c_str(), repaired.size() + 1);
+      if (repair.outcome == Outcome::complete && parse_value(whole).outcome != Outcome::complete) return {Outcome::invalid, 0};
       return {repair.outcome, repair.size};
     };
 

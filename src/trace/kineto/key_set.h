@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <boost/unordered/unordered_flat_set.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -14,11 +15,13 @@
 
 namespace graphtag::kineto {
 
-// Keys are views into text that outlives the set's use. A stamp for each hash says "seen in this object", so that emptying costs nothing.
+// Keys are views into text that outlives the set's use. A stamp for each hash says "seen in this object", so that emptying
+// costs nothing.
 class KeySet {
  public:
   void clear() {
     keys_.clear();
+    if (!many_.empty()) many_.clear();
     if (!unescaped_.empty()) unescaped_.clear();
     if (++round_ == 0) {
       stamps_.fill(0);
@@ -32,6 +35,7 @@ class KeySet {
       unescape(key, storage);
       key = storage;
     }
+    if (keys_.size() == kFew) return insert_into_many(key);
     const std::uint64_t mixed = hash(key);
     std::uint32_t& stamp = stamps_[mixed >> (64 - kBits)];
     if (stamp == round_) {
@@ -46,11 +50,18 @@ class KeySet {
 
  private:
   static constexpr unsigned kBits = 10;
+  static constexpr std::size_t kFew = 64;  // going over more would take too long
   struct Key {
     std::uint64_t hash;
     std::string_view text;
   };
 
+  bool insert_into_many(std::string_view key) {
+    if (many_.empty()) {
+      for (const Key& few : keys_) many_.insert(few.text);
+    }
+    return many_.insert(key).second;
+  }
   static std::uint64_t hash(std::string_view key) {
     std::uint64_t mixed = key.size();
     if (key.size() >= 8) {
@@ -71,8 +82,9 @@ class KeySet {
 
   std::array<std::uint32_t, std::size_t{1} << kBits> stamps_{};  // hash -> the round in which it was last seen
   std::uint32_t round_ = 0;
-  std::vector<Key> keys_;
-  std::deque<std::string> unescaped_;  // a deque, so that views stay valid
+  std::vector<Key> keys_;                             // the first kFew
+  boost::unordered_flat_set<std::string_view> many_;  // all, once there are more
+  std::deque<std::string> unescaped_;                 // a deque, so that views stay valid
 };
 
 }  // namespace graphtag::kineto

@@ -83,7 +83,7 @@ class Repairer {
   bool closes(std::size_t i, Place place) {
     i = after_space(i + 1);
     const char c = look(i);
-    if (place == Place::key) return c == ':' && value_follows(after_space(i + 1));
+    if (place == Place::key) return c == ':';
     if (at_end(i)) return true;
     if (c == (place == Place::in_object ? '}' : ']')) {
       i = after_space(i + 1);
