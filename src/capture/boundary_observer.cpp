@@ -126,8 +126,9 @@ void BoundaryObserver::read_graph(ThreadState& thread, GraphId id, Graph& graph)
     if (!graph.tail) graph.tail = Tag{tag.annotation, Origin::boundary_approximate};
     return;
   }
+  const bool first = graph.fresh;
   const std::uint32_t end = all_streams_ ? std::max(graph.frontier_end, graph.end) : count_end(graph);
-  if (graph.known_before && graph.fresh) graph.end = end;
+  if (graph.known_before && first) graph.end = end;
   graph.fresh = false;
   grow(id, graph, end, tag);
   read_bodies(thread, graph.conditionals, 0);

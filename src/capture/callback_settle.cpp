@@ -1,5 +1,5 @@
 // What the callback observer asks the driver outside callbacks: the kinds of nodes, and which of them hold graphs.
-#include <algorithm>
+#include <optional>
 
 #include "capture/callback_observer.h"
 #include "capture/graph_walk.h"
@@ -58,13 +58,17 @@ bool CallbackObserver::link_held_by(NodeHandle node, NodeType type) {
     if (ask(driver.child_graph(node, child)) && ask(driver.graph_id(child, id))) linked = link(id, {holder, 0, false});
     return linked;
   }
-  std::vector<GraphId> bodies;
-  for (const GraphHandle body : list_bodies(driver, node)) {
+  const std::vector<GraphHandle> bodies = list_bodies(driver, node);
+  for (std::size_t i = 0; i < bodies.size(); ++i) {
     GraphId id;
-    if (ask(driver.graph_id(body, id))) bodies.push_back(id);
+    if (ask(driver.graph_id(bodies[i], id))) linked |= link(id, {holder, static_cast<std::uint32_t>(i), true});
   }
-  if (bodies.empty()) bodies = book_.bodies(holder);
-  for (std::size_t i = 0; i < bodies.size(); ++i) linked |= link(bodies[i], {holder, static_cast<std::uint32_t>(i), true});
+  if (bodies.empty()) {
+    for (const GraphId body : book_.bodies(holder)) {
+      const std::optional<GraphBook::Holder> known = book_.holder(body);
+      if (known) linked |= link(body, *known);
+    }
+  }
   return linked;
 }
 

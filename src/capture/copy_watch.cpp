@@ -31,20 +31,25 @@ bool CopyWatch::is_copy(GraphId graph) const noexcept {
 CopyWatch::Created CopyWatch::node_created(NodeHandle node, NodeId id) {
   decide();
   Created result;
-  result.copy = is_copy(id.graph());
-
-  const auto own = std::find_if(fresh_.rbegin(), fresh_.rend(), [&](const Fresh& fresh) { return fresh.graph == id.graph(); });
-  const auto first = own == fresh_.rend() ? fresh_.begin() : own.base();
-  for (auto fresh = first; fresh != fresh_.end(); ++fresh) {
-    if (!fresh->started) result.holds.push_back(fresh->graph);
+  if (nodes_.contains(node)) {
+    clones_first_ = true;
+    result.copy = true;
+  } else {
+    result.copy = !clones_first_ && is_copy(id.graph());
   }
-  fresh_.erase(first, fresh_.end());
+
+  const auto is_newer = [&](const Fresh& fresh) { return id.graph() < fresh.graph; };
+  for (const Fresh& fresh : fresh_) {
+    if (is_newer(fresh) && !fresh.started) result.holds.push_back(fresh.graph);
+  }
+  std::erase_if(fresh_, is_newer);
 
   last_ = node;
   last_id_ = id;
   last_holds_ = result.holds;
   if (result.copy) return result;
-  undecided_ = !fresh_.empty() && fresh_.back().graph == id.graph() && !fresh_.back().started;
+  undecided_ =
+      std::any_of(fresh_.begin(), fresh_.end(), [&](const Fresh& fresh) { return fresh.graph == id.graph() && !fresh.started; });
   if (undecided_) return result;
   decided_.insert(decided_.end(), result.holds.begin(), result.holds.end());
   settled_ = id.graph();

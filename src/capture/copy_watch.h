@@ -9,8 +9,10 @@
 //   or    node_created 7:4             graph 3 is the child graph that 7:4 holds, and 7:4 the program's: likewise
 //   or    exec_created 3               the copies are the nodes of exec graph 3, those of nested graphs with new ids
 //
-// A graph that comes up is held by the next node that is created in a graph older than it, if it is held at all: bodies and child
-// graphs are made while their node is. `fresh` remembers the order.
+// A graph that comes up is held by the next node that is created in a graph with a lower id, if it is held at all: bodies and child
+// graphs are made while their node is, in a graph that exists.
+//
+// Where node_cloned comes before node_created (no driver that was seen does that), the node itself tells.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -76,6 +78,7 @@ class CopyWatch {
   std::vector<Fresh> fresh_;                           // in the order in which they came up
   std::vector<GraphId> copies_;                        // graphs that are being copied into
   boost::unordered_flat_map<NodeHandle, Copy> nodes_;  // copied node -> what it is a copy of
+  bool clones_first_ = false;                          // node_cloned comes before node_created here
   NodeHandle last_ = nullptr;                          // the node of the last node_created
   NodeId last_id_;
   std::vector<GraphId> last_holds_;
