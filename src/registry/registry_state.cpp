@@ -92,7 +92,7 @@ void Registry::State::link(NodeId holder, const Link& link) {
     const std::optional<NodeId> next = above->holder();
     above = next ? graphs.find(next->graph()) : nullptr;
   }
-  if (const std::optional<NodeId> before = held->holder(); before && *before != holder) {
+  if (const std::optional<NodeId> before = held->holder()) {
     if (const auto former = graphs.find(before->graph())) former->unlink(held->id());
   }
   const std::optional<GraphId> replaced = outer->link(link);
