@@ -48,7 +48,8 @@ Tag ExecTable::basis_at(std::uint32_t id) const {
 std::uint32_t ExecTable::known_end() const {
   const std::lock_guard lock(mutex_);
   const std::uint32_t top_level = basis_.built_from ? std::min(basis_.template_ids, basis_.built_from->next_local_id()) : 0;
-  return std::max(top_level, basis_.placement.end());
+  const std::uint32_t overridden = overrides_.empty() ? 0 : overrides_.back().first + 1;
+  return std::max({top_level, basis_.placement.end(), overridden});
 }
 
 std::shared_ptr<GraphLog> ExecTable::built_from() const {

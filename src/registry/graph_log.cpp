@@ -151,7 +151,6 @@ GraphLog::Facts GraphLog::facts() const {
   const std::lock_guard lock(mutex_);
   return {.spans = spans_locked(0, kEndOfIds),
           .links = links_,
-          .holder = holder_,
           .node_counts = node_counts_,
           .label = label_,
           .created_ns = created_ns_,

@@ -41,6 +41,10 @@ class GraphLog {
   // False once the graph was destroyed or forgotten. Without a lock.
   bool is_open() const { return open_.load(std::memory_order_relaxed); }
 
+  // Whether an exec graph was ever made from it. Without a lock.
+  bool is_instantiated() const { return instantiated_.load(std::memory_order_relaxed); }
+  void mark_instantiated() { instantiated_.store(true, std::memory_order_relaxed); }
+
   // Takes the graph's next node if its tag is that of the last one; false if it is not, and nothing was done. Without a lock.
   bool append(LocalId node, Tag tag) noexcept;
   // Nodes first, first + 1, ..., first + count - 1 have `tag`; first + count must fit 32 bits. False if the graph is no longer
@@ -70,7 +74,6 @@ class GraphLog {
   struct Facts {
     std::vector<TagSpan> spans;  // of all ids; the last one, of those not reported, ends at 2^32 - 1
     std::vector<Registry::Link> links;
-    std::optional<NodeId> holder;
     std::optional<NodeCounts> node_counts;
     std::shared_ptr<const Json> label;  // null: none
     std::optional<std::int64_t> created_ns, destroyed_ns;
@@ -93,6 +96,7 @@ class GraphLog {
 
   const GraphId id_;
   std::atomic<bool> open_{true};
+  std::atomic<bool> instantiated_{false};
   std::atomic<std::uint64_t> tail_;  // next local id << 32 | bits of the last node's tag
 
   mutable std::mutex mutex_;           // guards what follows

@@ -12,6 +12,10 @@
 namespace graphtag {
 namespace {
 
+constexpr std::uint32_t kEndOfIds = std::numeric_limits<std::uint32_t>::max();
+// Nodes in a row in one update. Overrides are kept one a node, and no graph has so many.
+constexpr std::uint32_t kMostUpdated = 1 << 24;
+
 Error no_memory() {
   return {ErrorCode::too_large, "not enough memory", {}, {}};
 }
@@ -70,7 +74,7 @@ void Registry::graph_created(GraphId graph, std::int64_t time_ns) noexcept {
 
 void Registry::node_created(NodeId node, AnnotationId annotation, Origin how) noexcept {
   const Tag tag = state_->tag_of(annotation, how);
-  const bool is_last_id = node.local().value == std::numeric_limits<std::uint32_t>::max();  // has no next
+  const bool is_last_id = node.local().value == kEndOfIds;  // has no next
   if (ThreadCache* const cache = state_->cache(); cache != nullptr && !is_last_id) {
     const std::shared_ptr<GraphLog>& log = cache->slot(node.graph());
     if (log && log->id() == node.graph() && log->is_open() && log->append(node.local(), tag)) return;
@@ -178,23 +182,30 @@ void Registry::exec_updated(GraphId exec, std::span<const NodePairs> pairs, Orig
   state_->guarded([&] {
     const auto table = state_->execs.find(exec);
     if (!table) return;
-    const std::uint32_t known_end = table->known_end();  // beyond it there is no name to change
+    const std::uint32_t known_end = table->known_end();  // beyond it there is no name to take away
     std::vector<ExecTable::Override> changes;
     for (const NodePairs& entry : pairs) {
-      if (entry.first.value >= known_end) continue;
-      const std::uint32_t count = std::min(entry.count, known_end - entry.first.value);
-      const std::uint32_t offset = entry.first.value - entry.source.local().value;  // modulo 2^32
-      const auto add = [&](std::uint32_t first, std::uint32_t end, Tag tag) {
-        for (std::uint32_t id = first; id < end; ++id) changes.push_back({id + offset, qualified(tag, how)});
+      const std::uint32_t first = entry.source.local().value;
+      const std::uint32_t offset = entry.first.value - first;  // modulo 2^32
+      const auto add = [&](const TagSpan& span) {
+        for (std::uint32_t id = span.first; id < span.end; ++id) {
+          if (span.tag.is_none() && id + offset >= known_end) break;
+          changes.push_back({id + offset, qualified(span.tag, how)});
+        }
       };
+      if (entry.count > kMostUpdated || entry.count > kEndOfIds - std::max(entry.first.value, first)) {
+        count_one(state_->ledger.lost);
+        continue;
+      }
       const auto log = state_->graphs.find(entry.source.graph());
       if (!log) {
-        add(entry.source.local().value, entry.source.local().value + count, Tag{Origin::captured_before_start});
+        add({first, first + entry.count, Tag{Origin::captured_before_start}});
         continue;
       }
       const Tag outer = state_->holders_tag(log->holder());
-      for (const TagSpan& span : log->spans(entry.source.local().value, count)) {
-        add(span.first, span.end, state_->laid_over(outer, span.tag));
+      for (TagSpan span : log->spans(first, entry.count)) {
+        span.tag = state_->laid_over(outer, span.tag);
+        add(span);
       }
     }
     sort_changes(changes);
@@ -230,7 +241,7 @@ Resolution Registry::resolve(NodeId node, std::optional<std::int64_t> start_ns) 
       if (is_stale) count_one(state_->ledger.stale);
       tag = is_stale ? Tag{Origin::stale_id} : table->at(node.local());
     } else if (const auto log = state_->graphs.find(node.graph())) {
-      tag = state_->laid_over(state_->holders_tag(log->holder()), log->at(node.local()));
+      tag = state_->laid_over(state_->shown_holders_tag(*log), log->at(node.local()));
     }
   });
   return {tag.annotation(), tag.origin()};

@@ -144,7 +144,7 @@ class Registry {
   // --- reading ---
 
   // What a record with this node id is to be called. Ids of template graphs resolve too, a held graph's node with the
-  // annotations of its holders. With the record's start (Unix time), an exec graph destroyed before it answers stale_id.
+  // annotations of its holders (unless that graph was itself instantiated). With the record's start (Unix time), an exec graph destroyed before it answers stale_id.
   Resolution resolve(NodeId node, std::optional<std::int64_t> start_ns = {}) const noexcept;
   // Everything known, as a file's content; `producer` and `path` are left for the caller. `live_only` leaves out what was
   // destroyed. A graph in it whose nodes run inside others carries their annotations too. Errors: too_large (no memory).
@@ -154,9 +154,10 @@ class Registry {
   // --- bounds ---
 
   void set_retired_limit(std::size_t bytes) noexcept;
-  // Drops everything, live and retired, or one graph or exec graph. Annotations stay, since open scopes hold their ids.
-  // Graphs that are being captured start anew with their next node. Unknown ids are no error.
+  // Drops everything, live and retired. Annotations stay, since open scopes hold their ids. Graphs that are being captured
+  // start anew with their next node.
   void forget() noexcept;
+  // Drops one exec graph, or one graph with the exec graphs made from it. An unknown id is no error.
   void forget(GraphId graph_or_exec) noexcept;
 
  private:

@@ -14,8 +14,6 @@
 namespace graphtag {
 namespace {
 
-constexpr int kDeepest = 256;  // of graphs held by nodes of graphs
-
 // The ids of the registry's annotations in the file's own table.
 class FileAnnotations {
  public:
@@ -38,7 +36,12 @@ class FileAnnotations {
   boost::unordered_flat_map<std::uint32_t, AnnotationId> ids_;  // the registry's -> the file's
 };
 
-using FactsMap = boost::unordered_flat_map<std::uint32_t, GraphLog::Facts>;  // graph id -> what is known of it
+struct Shown {
+  GraphLog::Facts facts;
+  Tag outer;  // laid under all its nodes
+  bool is_being_counted = false;
+};
+using ShownMap = boost::unordered_flat_map<std::uint32_t, Shown>;  // graph id -> what is known of it
 
 // The nodes of a graph that make GPU records: in it and its child graphs, and in conditional bodies, which may not run.
 struct CountedNodes {
@@ -52,12 +55,15 @@ void add(NodeCounts& sum, const NodeCounts& counts) {
   sum.memsets += counts.memsets;
 }
 
-CountedNodes count_nodes(const FactsMap& all, GraphId graph, int depth = 0) {
+// Graphs are read one after the other, so links that changed meanwhile may seem to form a circle: it is cut.
+CountedNodes count_nodes(ShownMap& all, GraphId graph) {
   const auto found = all.find(graph.value);
-  if (found == all.end() || depth == kDeepest) return {};
-  CountedNodes counted{.always = found->second.node_counts, .in_bodies = {}};
-  for (const Registry::Link& link : found->second.links) {
-    const CountedNodes held = count_nodes(all, link.held, depth + 1);
+  if (found == all.end() || found->second.is_being_counted) return {};
+  Shown& shown = found->second;
+  shown.is_being_counted = true;
+  CountedNodes counted{.always = shown.facts.node_counts, .in_bodies = {}};
+  for (const Registry::Link& link : shown.facts.links) {
+    const CountedNodes held = count_nodes(all, link.held);
     add(counted.in_bodies, held.in_bodies);
     if (link.conditional) {
       if (held.always) add(counted.in_bodies, *held.always);
@@ -67,6 +73,7 @@ CountedNodes count_nodes(const FactsMap& all, GraphId graph, int depth = 0) {
       counted.always.reset();
     }
   }
+  shown.is_being_counted = false;
   return counted;
 }
 
@@ -111,11 +118,11 @@ Result<AnnotationFile> Registry::snapshot(bool live_only) const noexcept {
       if (facts.basis.built_from) templates.push_back(facts.basis.built_from);
       file.execs.push_back(to_record(table->id(), facts, annotations));
     }
-    FactsMap graphs;
+    ShownMap graphs;
     std::vector<GraphId> ids;
     const auto take = [&](const GraphLog& log) {
       if (graphs.contains(log.id().value)) return;
-      graphs.emplace(log.id().value, log.facts());
+      graphs.emplace(log.id().value, Shown{log.facts(), state.shown_holders_tag(log)});
       ids.push_back(log.id());
     };
     for (const auto& log : state.graphs.all()) {
@@ -126,8 +133,8 @@ Result<AnnotationFile> Registry::snapshot(bool live_only) const noexcept {
     std::sort(ids.begin(), ids.end());
 
     for (const GraphId id : ids) {
-      GraphLog::Facts& facts = graphs.at(id.value);
-      const Tag outer = state.holders_tag(facts.holder);
+      Shown& shown = graphs.at(id.value);
+      GraphLog::Facts& facts = shown.facts;
       GraphRecord& record = file.graphs.emplace_back();
       record.id = id;
       record.label = std::move(facts.label);
@@ -137,7 +144,7 @@ Result<AnnotationFile> Registry::snapshot(bool live_only) const noexcept {
       record.nodes = counted.always;
       record.body_nodes = counted.in_bodies;
       for (const TagSpan& span : facts.spans) {
-        const Tag tag = state.laid_over(outer, span.tag);
+        const Tag tag = state.laid_over(shown.outer, span.tag);
         append_run(record.runs, {{span.first}, annotations[tag.annotation()], tag.origin()});
       }
     }

@@ -80,6 +80,10 @@ Tag Registry::State::holders_tag(std::optional<NodeId> holder) {
   return merged;
 }
 
+Tag Registry::State::shown_holders_tag(const GraphLog& graph) {
+  return graph.is_instantiated() ? Tag{Origin::outside_scope} : holders_tag(graph.holder());
+}
+
 void Registry::State::link(NodeId holder, const Link& link) {
   const std::shared_ptr<GraphLog> outer = graph(holder.graph());
   const std::shared_ptr<GraphLog> held = graph(link.held);
@@ -161,7 +165,10 @@ void Registry::State::make_exec(GraphId exec, GraphId template_graph, std::int64
     const std::shared_ptr<ExecTable> table =
         execs.find_or_insert(exec, [&] { return std::make_shared<ExecTable>(exec, ledger); });
     if (!table->is_open()) return count_one(ledger.late);
-    if (basis.built_from) ++basis.built_from->live_execs;
+    if (basis.built_from) {
+      ++basis.built_from->live_execs;
+      basis.built_from->mark_instantiated();
+    }
     release_template(table->set_basis(std::move(basis), time_ns).built_from);
   }
   bound_live_bytes();
@@ -186,17 +193,34 @@ void Registry::State::drop_retired() {
     if (oldest->is_exec) {
       execs.erase(oldest->id);
     } else {
-      graphs.erase(oldest->id);
+      erase_graph(oldest->id);
     }
     count_one(ledger.dropped);
   }
 }
 
+std::shared_ptr<GraphLog> Registry::State::erase_graph(GraphId id) {
+  std::shared_ptr<GraphLog> log = graphs.erase(id);
+  if (!log) return nullptr;
+  if (const std::optional<NodeId> holder = log->holder()) {
+    if (const auto outer = graphs.find(holder->graph())) outer->unlink(id);
+  }
+  for (const Link& link : log->links()) {
+    if (const auto held = graphs.find(link.held)) held->set_holder(std::nullopt);
+  }
+  return log;
+}
+
 void Registry::State::forget_locked(GraphId id) {
-  if (const std::shared_ptr<GraphLog> log = graphs.erase(id)) {
+  if (const std::shared_ptr<GraphLog> log = erase_graph(id)) {
     if (log->is_frozen()) retired.erase(id);
     log->close(std::nullopt);
     log->freeze();
+    if (log->is_instantiated()) {
+      for (const auto& table : execs.all()) {
+        if (table->built_from() == log) forget_locked(table->id());
+      }
+    }
   }
   if (const std::shared_ptr<ExecTable> table = execs.erase(id)) {
     if (table->is_frozen()) retired.erase(id);

@@ -46,6 +46,8 @@ struct Registry::State {
   Tag laid_over(Tag outer, Tag inner);
   // What the nodes that hold a graph lay under its nodes, given the innermost of them; a reason if there is none.
   Tag holders_tag(std::optional<NodeId> holder);
+  // The same for the graph's own node ids: nothing if exec graphs were made from it, whose records it serves.
+  Tag shown_holders_tag(const GraphLog& graph);
   void link(NodeId holder, const Link& link);
   void link_held(const GraphShape& shape, int depth);
 
@@ -58,6 +60,8 @@ struct Registry::State {
   template <typename Table>
   void retire(Table& table, bool is_exec);
   void drop_retired();
+  // Takes a graph out of the map and out of all links, so that none can lead to another graph's log of that id.
+  std::shared_ptr<GraphLog> erase_graph(GraphId id);
   void forget_locked(GraphId id);
 
   // Drops those with the lowest ids while the live tables are beyond their limit.

@@ -323,7 +323,8 @@ TEST_F(RegistryTest, AnAbsurdUpdateTakesNoMemory) {
   registry.exec_created(kExec, kGraph, 1);
   const std::vector<NodePairs> pairs = {{{0}, node({77}, 0), 0xffffffff}, {{1}, node(kGraph, 0xfffffff0), 0xffffffff}};
   registry.exec_updated(kExec, pairs);
-  EXPECT_EQ(snapshot().find_exec(kExec)->overrides.size(), 2u);
+  EXPECT_THAT(snapshot().find_exec(kExec)->overrides, IsEmpty());
+  EXPECT_EQ(registry.counters().lost, 2u);
 }
 
 TEST_F(RegistryTest, OneNodeUpdatedByHand) {
@@ -462,17 +463,31 @@ TEST_F(RegistryTest, ForgetDropsAllAndCapturesGoOn) {
   EXPECT_EQ(resolved(node(kGraph, 1)), "captured-before-start");
 }
 
-TEST_F(RegistryTest, ForgetOne) {
+TEST_F(RegistryTest, ForgetOneExecGraphOrAGraphWithItsExecGraphs) {
   nodes(kGraph, 0, 1, "a");
-  registry.exec_created(kExec, kGraph, 1);
-  registry.exec_created({20}, kGraph, 1);
-  registry.forget(kExec);
-  registry.forget({12345});
-  EXPECT_EQ(resolved(node(kExec, 0)), "unknown-graph");
-  EXPECT_EQ(resolved(node({20}, 0)), "a (callback)");
+  nodes(kOther, 0, 1, "b");
+  for (const std::uint32_t exec : {20u, 21u, 22u}) registry.exec_created({exec}, kGraph, 1);
+  registry.exec_created({23}, kOther, 1);
+  registry.exec_destroyed({22}, 2);
+  registry.forget({20});
+  EXPECT_EQ(resolved(node({20}, 0)), "unknown-graph");
+  EXPECT_EQ(resolved(node({21}, 0)), "a (callback)");
+  EXPECT_EQ(resolved(node({22}, 0)), "a (callback)");
   registry.forget(kGraph);
   EXPECT_EQ(resolved(node(kGraph, 0)), "unknown-graph");
-  EXPECT_EQ(resolved(node({20}, 0)), "a (callback)");
+  EXPECT_EQ(resolved(node({21}, 0)), "unknown-graph");
+  EXPECT_EQ(resolved(node({22}, 0)), "unknown-graph");
+  EXPECT_EQ(resolved(node({23}, 0)), "b (callback)");
+  registry.forget({12345});
+}
+
+TEST_F(RegistryTest, AHeldGraphThatIsInstantiatedItselfShowsItsOwn) {
+  nodes(kGraph, 0, 1, "outer");
+  nodes(kChild, 0, 1, "inner");
+  registry.child_graph(node(kGraph, 0), kChild);
+  registry.exec_created(kExec, kChild, 1);
+  EXPECT_EQ(resolved(node(kExec, 0)), "inner (callback)");
+  EXPECT_EQ(resolved(node(kChild, 0)), "inner (callback)");
 }
 
 TEST_F(RegistryTest, UnknownIdsAreNoError) {
