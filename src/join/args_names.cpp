@@ -62,7 +62,8 @@ const ArgsNames::ShapeFacts& ArgsNames::facts_of(const Event& event) {
   } else {
     pick_others(shape, facts);
   }
-  if (const int member = shape.index_of(kAnnotatedStream); member >= 0 && !facts.picked.empty()) {
+  const bool may_ask_for_lane = earlier_ ? keys_.contains("stream") : !facts.picked.empty();
+  if (const int member = shape.index_of(kAnnotatedStream); member >= 0 && may_ask_for_lane) {
     facts.picked.emplace_back(static_cast<std::uint32_t>(member), "stream");
   }
   return facts;

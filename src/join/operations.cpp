@@ -160,7 +160,7 @@ class Builder final : public EventVisitor {
     return found != graphs_.end() && !found->second.node_ids && !found->second.several_records;
   }
 
-  // The sources' annotation over that in the args, key by key; the path is of the one that says more of it.
+  // The sources' annotation over that in the args, key by key.
   AnnotationId overlay(AnnotationId in_args, AnnotationId in_sources) {
     if (in_sources == AnnotationId::none) return in_args;
     const auto [found, added] = overlaid_.try_emplace({in_args, in_sources}, in_sources);
@@ -170,7 +170,9 @@ class Builder final : public EventVisitor {
     const Annotation& inner = annotations[in_sources];
     Json object = *outer.object;
     for (const auto& entry : inner.object->items()) object[entry.key()] = entry.value();
-    const Result<AnnotationId> id = annotations.intern(std::move(object), inner.path.empty() ? outer.path : inner.path);
+    // A name without a path is a region of its own: an outer path would hide it.
+    const bool keeps_path = inner.path.empty() && inner.name.empty();
+    const Result<AnnotationId> id = annotations.intern(std::move(object), keeps_path ? outer.path : inner.path);
     if (id) found->second = *id;
     return found->second;
   }

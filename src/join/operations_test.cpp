@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/support/join_fixtures.h"
 
 namespace graphtag {
@@ -158,6 +160,20 @@ TEST(Operations, SourcesWinOverArgsKeyByKey) {
   EXPECT_THAT(path_of(table, 0), ElementsAre("out", "a"));
   EXPECT_EQ(object_of(table, 1), R"({"name":"only args"})");
   EXPECT_EQ(object_of(table, 2), R"({"name":"only sources"})");
+}
+
+TEST(Operations, ThePathGoesWithTheName) {
+  std::vector<AnnotationSource> sources = make_sources({{node(2, 1), R"({"bs":8})"}});
+  // As torch's files have it: a name, no path.
+  const Result<AnnotationId> without_path = sources[0].file.annotations.intern(Json{{"name", "new.name"}}, {});
+  ASSERT_TRUE(without_path.ok());
+  sources[0].file.graphs[0].runs[0] = {LocalId{0}, *without_path, Origin::callback};
+  const std::string args = R"(, "name": "old", "graphtag.path": ["out", "old"])";
+  const OperationTable table =
+      read(trace_text({KernelText{.args = args}.text(), KernelText{.local = 1, .args = args}.text()}), sources);
+  const AnnotationTable& annotations = table.annotations.annotations();
+  EXPECT_THAT(region_components(annotations[table.operations[0].annotation]), ElementsAre("new", "name"));
+  EXPECT_THAT(region_components(annotations[table.operations[1].annotation]), ElementsAre("out", "old"));
 }
 
 TEST(Operations, ValuesThatAreNotOursStayAsText) {
