@@ -19,31 +19,45 @@ CallSweep::CallSweep(const RegionTree& tree, std::size_t replays)
       records_left_(replays),
       open_calls_(replays, kNoCall) {}
 
+std::uint32_t CallSweep::open_call(std::uint32_t node, std::uint32_t replay) {
+  if (!displaced_.empty()) {
+    const auto found = displaced_.find(key(replay, node));
+    if (found != displaced_.end()) {
+      const std::uint32_t call = found->second;
+      displaced_.erase(found);
+      return call;
+    }
+  }
+  std::uint32_t call = 0;
+  if (free_.empty()) {
+    call = static_cast<std::uint32_t>(calls_.size());
+    calls_.emplace_back();
+  } else {
+    call = free_.back();
+    free_.pop_back();
+  }
+  calls_[call] = {{}, node, std::exchange(open_calls_[replay], call)};
+  return call;
+}
+
 CallSweep::Call& CallSweep::call_of(std::uint32_t node, std::uint32_t replay) {
   LastCall& last = last_calls_[node];
   if (last.replay == replay) return calls_[last.call];
-  const auto [found, is_new] = call_ids_.try_emplace(key(replay, node), kNoCall);
-  if (is_new) {
-    if (free_.empty()) {
-      found->second = static_cast<std::uint32_t>(calls_.size());
-      calls_.emplace_back();
-    } else {
-      found->second = free_.back();
-      free_.pop_back();
-    }
-    calls_[found->second] = {{}, node, open_calls_[replay]};
-    open_calls_[replay] = found->second;
-  }
-  last = {replay, found->second};
-  return calls_[found->second];
+  const std::uint32_t call = open_call(node, replay);
+  if (last.replay != kNoReplay) displaced_.emplace(key(last.replay, node), last.call);
+  last = {replay, call};
+  return calls_[call];
 }
 
 void CallSweep::close_replay(std::uint32_t replay) {
   for (std::uint32_t call = std::exchange(open_calls_[replay], kNoCall); call != kNoCall; call = calls_[call].next) {
     const std::uint32_t node = calls_[call].node;
     times_.add(tree_->nodes()[node].row, calls_[call].time.length_ns());
-    if (last_calls_[node].replay == replay) last_calls_[node].replay = kNoReplay;
-    call_ids_.erase(key(replay, node));
+    if (last_calls_[node].replay == replay) {
+      last_calls_[node].replay = kNoReplay;
+    } else {
+      displaced_.erase(key(replay, node));
+    }
     free_.push_back(call);
   }
 }

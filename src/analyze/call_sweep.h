@@ -43,22 +43,24 @@ class CallSweep {
     std::uint32_t node;
     std::uint32_t next;  // call of the same replay
   };
-  // The call that a node saw last: nearly always the one that the next record belongs to.
+  // The open call that a node saw last: nearly always the one that the next record belongs to.
   struct LastCall {
     std::uint32_t replay = kNoReplay;
     std::uint32_t call = 0;
   };
   Call& call_of(std::uint32_t node, std::uint32_t replay);
+  std::uint32_t open_call(std::uint32_t node, std::uint32_t replay);
   void close_replay(std::uint32_t replay);
 
   const RegionTree* tree_;
   std::vector<RowSums> rows_;
-  std::vector<LastCall> last_calls_;                                  // index: node
-  std::vector<std::uint32_t> records_left_;                           // index: replay
-  std::vector<std::uint32_t> open_calls_;                             // index: replay -> its newest call, kNoCall
-  std::vector<Call> calls_;                                           // open ones, and free slots
-  std::vector<std::uint32_t> free_;                                   // slots
-  boost::unordered_flat_map<std::uint64_t, std::uint32_t> call_ids_;  // replay << 32 | node -> open call
+  std::vector<LastCall> last_calls_;         // index: node
+  std::vector<std::uint32_t> records_left_;  // index: replay
+  std::vector<std::uint32_t> open_calls_;    // index: replay -> its newest call, kNoCall
+  std::vector<Call> calls_;                  // open ones, and free slots
+  std::vector<std::uint32_t> free_;          // slots
+  // replay << 32 | node -> open call that is not its node's last one
+  boost::unordered_flat_map<std::uint64_t, std::uint32_t> displaced_;
   CallTimes times_;
   std::uint32_t device_stamp_ = 0;
 };

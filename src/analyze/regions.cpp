@@ -277,6 +277,7 @@ RegionReport Analysis::measure() {
 
 void Analysis::fill_totals(const Budget& budget, const CopySums& copies) {
   report_.view = options_.view;
+  report_.by = options_.by;
   report_.replays = static_cast<std::uint64_t>(std::count(measured_replays_.begin(), measured_replays_.end(), true));
   report_.busy_ns = budget.busy_ns;
   report_.idle_ns = report_.window_ns - budget.busy_ns;
@@ -305,13 +306,15 @@ Result<RegionReport> analyze_regions(OperationTable& table, const RegionOptions&
   Result<RecordClasses> classes = RecordClasses::create(table, options, tree);
   if (!classes) return std::move(classes).error();
   sort_by_start(table.operations);
-  std::uint64_t short_replays = 0;
-  for (const GraphReplays& graph : count_replay_nodes(table)) short_replays += graph.short_replays;
+  const std::vector<GraphReplays> graphs = count_replay_nodes(table);
 
   Analysis analysis(table, options, CommNames(std::move(*comm), table.names), tree, std::move(*classes));
   if (Result<void> selected = analysis.select(); !selected) return std::move(selected).error();
   RegionReport report = analysis.measure();
-  report.short_replays = short_replays;
+  for (const GraphReplays& graph : graphs) {
+    report.short_replays += graph.short_replays;
+    if (graph.nodes_seen_max == 0) report.graph_level_replays += graph.replays;
+  }
   return report;
 }
 

@@ -68,6 +68,7 @@ struct CopyRow {
 
 struct RegionReport {
   RegionView view = RegionView::pattern;
+  std::vector<std::string> by;  // as asked for
   std::vector<RegionRow> rows;  // by share, descending; RegionView::tree: in tree order, siblings by subtree_share_ns, descending
   RegionRow unattributed;       // GPU work without an annotation
   std::vector<CopyRow> copies;  // by time, descending
@@ -78,7 +79,8 @@ struct RegionReport {
   std::int64_t window_ns = 0, sum_ns = 0, busy_ns = 0, idle_ns = 0, compute_ns = 0, exposed_comm_ns = 0, exposed_copy_ns = 0;
   std::optional<double> coverage_records_frac, coverage_sum_frac, coverage_busy_frac;  // null where there is nothing to cover
   std::uint64_t replays = 0;                                                           // with a selected record
-  std::uint64_t short_replays = 0;                                                     // of the whole trace: see ReplayNodes
+  // Of the whole trace: replays that show fewer nodes than expected (GraphReplays), and such whose records have no node ids.
+  std::uint64_t short_replays = 0, graph_level_replays = 0;
 };
 
 // Selects records (where, kind, skip_replays), clips them to the window, and measures them as if the trace held nothing else. Sorts
