@@ -1,0 +1,102 @@
+#include "check.h"
+
+#include <graphtag/graphtag.h>
+
+#include <chrono>
+#include <cstdio>
+#include <unordered_map>
+
+namespace gpu_test {
+namespace {
+
+constexpr int kShown = 20;
+
+std::uint32_t key_of(RecordKind kind, std::uint32_t identity) {
+  return static_cast<std::uint32_t>(kind) << 16 | identity;
+}
+RecordKind kind_of(Work work) {
+  return work == Work::kernel ? RecordKind::kernel : work == Work::memcpy ? RecordKind::memcpy : RecordKind::memset;
+}
+
+struct Place {
+  const KnownExec* exec = nullptr;
+  std::string annotation;  // as JSON
+};
+
+std::string annotation_text(gt_annotation annotation) {
+  static std::unordered_map<std::uint64_t, std::string> known;  // handle -> JSON: handles mean the same for good
+  const auto [entry, fresh] = known.try_emplace(annotation.value);
+  if (fresh) {
+    char buffer[4096];
+    std::size_t length = 0;
+    entry->second =
+        gt_annotation_json(annotation, 0, buffer, sizeof buffer, &length) == GT_OK ? std::string(buffer, length) : "?";
+  }
+  return entry->second;
+}
+
+}  // namespace
+
+void Totals::add(const Totals& other) {
+  graphs += other.graphs;
+  execs += other.execs;
+  updates += other.updates;
+  failed_updates += other.failed_updates;
+  node_updates += other.node_updates;
+  clones += other.clones;
+  failed_captures += other.failed_captures;
+  refused_instantiations += other.refused_instantiations;
+}
+
+void check_records(const std::vector<Record>& records, const std::vector<KnownExec>& execs, int replays, Totals& totals) {
+  std::unordered_map<std::uint32_t, std::vector<Place>> places;  // kind and identity -> the exec graphs that run it
+  std::uint64_t expected = 0;
+  for (const KnownExec& exec : execs) {
+    for (const Expected& node : exec.expected) {
+      places[key_of(kind_of(node.work), node.identity)].push_back({&exec, to_json(node.fields)});
+      expected += static_cast<std::uint64_t>(replays);
+    }
+  }
+  const std::int64_t now =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  std::uint64_t explained = 0;
+  for (const Record& record : records) {
+    if (record.node_id == 0) continue;  // outside graphs
+    ++totals.records;
+    const auto found = places.find(key_of(record.kind, record.identity));
+    if (found == places.end()) {
+      ++totals.foreign;
+      continue;
+    }
+    ++explained;
+    const Place* place = nullptr;
+    for (const Place& candidate : found->second) {
+      if (candidate.exec->id == record.node_id >> 32) place = &candidate;
+    }
+    gt_resolution resolution{};
+    resolution.size = sizeof resolution;
+    const gt_status status = gt_resolve(record.node_id, now, &resolution);
+    const bool named = status == GT_OK && resolution.annotation.value != 0;
+    if (place == nullptr) {
+      ++totals.stale_ids;
+      if (named) ++totals.stale_named;
+      continue;
+    }
+    const std::string got = named ? annotation_text(resolution.annotation) : "{}";
+    const bool told = status == GT_OK && resolution.origin < kOrigins;
+    const gt_origin origin = told ? resolution.origin : gt_origin{GT_ORIGIN_UNKNOWN_GRAPH};
+    if (got == place->annotation) {
+      ++totals.right[origin];
+    } else {
+      ++totals.wrong[origin];
+      if (totals.shown++ < kShown) {
+        std::printf("  wrong: node %llu:%llu (%s) is %s, not %s\n", static_cast<unsigned long long>(record.node_id >> 32),
+                    static_cast<unsigned long long>(record.node_id & 0xffffffff), gt_origin_name(origin), got.c_str(),
+                    place->annotation.c_str());
+      }
+    }
+  }
+  if (explained < expected) totals.missing += expected - explained;
+}
+
+}  // namespace gpu_test
