@@ -362,6 +362,79 @@ TEST(Regions, TimesAtTheLimitsDoNotOverflow) {
   EXPECT_EQ(report.rows[0].share_ns, report.busy_ns);
 }
 
+// A cost that grows with the square of what is active would take minutes here.
+TEST(Regions, AHundredThousandRecordsMayOverlap) {
+  constexpr std::int64_t kRecords = 100'000;
+  OperationBuilder builder;
+  const std::uint32_t replay = builder.replay(1);
+  const AnnotationId even = builder.region("even"), odd = builder.region("odd");
+  // Record i is active in [i, 2n - 1 - i): k are active in the k-th ns from either end, up to all n in the middle one.
+  for (std::int64_t i = 0; i < kRecords; ++i) builder.kernel(i, 2 * kRecords - 1 - i, 7, replay, i % 2 == 0 ? even : odd);
+  const RegionReport report = analyze(std::move(builder.table));
+  EXPECT_EQ(report.busy_ns, 2 * kRecords - 1);
+  EXPECT_EQ(report.sum_ns, kRecords * kRecords);  // 1 + 3 + 5 + ...
+  // No stretch of 1 ns divides by more than one record, so all but nothing goes to the record that started first.
+  EXPECT_EQ(row_of(report, "even").share_ns, 2 * kRecords - 1);
+  EXPECT_EQ(row_of(report, "odd").share_ns, 0);
+  EXPECT_EQ(row_of(report, "odd").total_ns, 2 * kRecords - 3);
+}
+
+TEST(Regions, FiftyThousandReplaysMayBeOpenAtOneTime) {
+  constexpr std::uint32_t kReplays = 50'000;
+  OperationBuilder builder;
+  const AnnotationId a = builder.region("a");
+  for (std::uint32_t i = 0; i < kReplays; ++i) builder.kernel(i, i + 1, 7, builder.replay(i + 1), a);
+  for (std::uint32_t i = 0; i < kReplays; ++i) builder.kernel(kReplays + i, kReplays + i + 1 + i % 2, 7, i, a);
+  const RegionReport report = analyze(std::move(builder.table));
+  ASSERT_EQ(names(report), std::vector<std::string>{"a"});
+  EXPECT_EQ(report.rows[0].calls, kReplays);
+  EXPECT_EQ(report.rows[0].min_ns, 2);
+  EXPECT_EQ(report.rows[0].max_ns, 3);
+  EXPECT_DOUBLE_EQ(report.rows[0].p50_ns.value(), 2.5);
+  EXPECT_DOUBLE_EQ(report.rows[0].kernels_per_call.value(), 2);
+}
+
+TEST(Regions, CallsOfManySecondsAreExact) {
+  OperationBuilder builder;
+  const AnnotationId a = builder.region("a");
+  const std::vector<std::int64_t> lengths_ns = {4'294'967'294, 4'294'967'295, 4'294'967'296, 9'000'000'000'000, 5};
+  std::int64_t now_ns = 0;
+  for (const std::int64_t length_ns : lengths_ns) {
+    builder.kernel(now_ns, now_ns + length_ns, 7, builder.replay(1), a);
+    now_ns += length_ns;
+  }
+  const RegionReport report = analyze(std::move(builder.table));
+  EXPECT_EQ(report.rows[0].min_ns, 5);
+  EXPECT_DOUBLE_EQ(report.rows[0].p50_ns.value(), 4'294'967'295.0);
+  EXPECT_EQ(report.rows[0].p95_ns, 9'000'000'000'000);
+  EXPECT_EQ(report.rows[0].max_ns, 9'000'000'000'000);
+  EXPECT_DOUBLE_EQ(report.rows[0].mean_ns.value(), 9'012'884'901'890.0 / 5);
+}
+
+// The middle two of an even number; rank ceil(0.95 n).
+TEST(Regions, StatisticsOfCalls) {
+  const auto row_of_calls = [](const std::vector<std::int64_t>& lengths_ns) {
+    OperationBuilder builder;
+    const AnnotationId a = builder.region("a");
+    std::int64_t now_ns = 0;
+    for (const std::int64_t length_ns : lengths_ns) {
+      builder.kernel(now_ns, now_ns + length_ns, 7, builder.replay(1), a);
+      now_ns += 1'000;
+    }
+    return analyze(std::move(builder.table)).rows.at(0);
+  };
+  const RegionRow five = row_of_calls({1, 2, 3, 4, 100});
+  EXPECT_DOUBLE_EQ(five.mean_ns.value(), 22);
+  EXPECT_DOUBLE_EQ(five.p50_ns.value(), 3);
+  EXPECT_EQ(five.p95_ns, 100);
+  EXPECT_DOUBLE_EQ(row_of_calls({10, 1, 4, 3}).p50_ns.value(), 3.5);
+  std::vector<std::int64_t> hundred;
+  for (std::int64_t i = 100; i > 0; --i) hundred.push_back(i);
+  EXPECT_EQ(row_of_calls(hundred).p95_ns, 95);
+  hundred.push_back(101);
+  EXPECT_EQ(row_of_calls(hundred).p95_ns, 96);
+}
+
 TEST(Regions, ANameOfAMillionDotsStaysBounded) {
   OperationBuilder builder;
   std::string name;
