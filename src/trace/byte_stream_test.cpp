@@ -88,6 +88,16 @@ TEST(Gzip, SeveralMembersAndTrailingZerosInAnySplit) {
   }
 }
 
+// The input may be used up while the last block of output is full.
+TEST(Gzip, ContentThatEndsNearABlocksEnd) {
+  const std::string text = some_text(263000);
+  for (std::size_t size = 262144 - 300; size < 262144 + 300; size += 7) {
+    const Inflated back = inflated(compressed(std::string_view(text).substr(0, size)), {}, 65536);
+    EXPECT_EQ(back.text.size(), size);
+    EXPECT_TRUE(back.problems.empty()) << size;
+  }
+}
+
 TEST(Gzip, AWrongChecksumIsNoted) {
   const std::string text = some_text(50000);
   std::string bytes = compressed(text);

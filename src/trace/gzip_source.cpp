@@ -50,11 +50,9 @@ class Inflater {
   void run() {
     bool more = true;
     while (more && !stopped_) {
-      if (!look_ahead(1)) {
-        if (in_member_ && !error_) note(ProblemKind::damaged_gzip, "the file is cut: a gzip member has no end");
-        break;
-      }
-      more = in_member_ ? inflate() : find_member();
+      const bool has_input = look_ahead(1);
+      // Without input a member may still have output to give.
+      more = in_member_ ? inflate(has_input) : has_input && find_member();
     }
     publish();
   }
@@ -66,17 +64,19 @@ class Inflater {
  private:
   void note(ProblemKind kind, std::string text) { findings.push_back({kind, content_bytes, std::move(text)}); }
 
-  // Makes `size` compressed bytes available; false if the file has not so many more.
+  // Makes `size` compressed bytes available; false if the file has not so many more. Always fills the buffer: how much of a damaged stream ISA-L
+  // gives out depends on how its input is cut, and that is not to depend on how the file comes in.
   bool look_ahead(std::size_t size) {
-    while (state_.avail_in < size) {
-      if (state_.avail_in != 0) std::memmove(buffer_.data(), state_.next_in, state_.avail_in);
+    if (state_.avail_in >= size) return true;
+    if (state_.avail_in != 0) std::memmove(buffer_.data(), state_.next_in, state_.avail_in);
+    state_.next_in = reinterpret_cast<std::uint8_t*>(buffer_.data());
+    while (state_.avail_in < buffer_.size() && !error_) {
       const auto got = input_.read(buffer_.data() + state_.avail_in, buffer_.size() - state_.avail_in);
       if (!got) error_ = got.error();
-      if (!got || *got == 0) return false;
-      state_.next_in = reinterpret_cast<std::uint8_t*>(buffer_.data());
+      if (!got || *got == 0) break;
       state_.avail_in += static_cast<std::uint32_t>(*got);
     }
-    return true;
+    return state_.avail_in >= size;
   }
 
   // Between members: zeros may follow the last one (tapes and some object stores pad). False at something else.
@@ -87,7 +87,7 @@ class Inflater {
     }
     if (state_.avail_in == 0) return true;
     if (!look_ahead(2) || state_.next_in[0] != 0x1f || state_.next_in[1] != 0x8b) {
-      if (error_) return false;
+      if (error_ && state_.avail_in < 2) return false;
       note(ProblemKind::trailing_garbage, "bytes after the last gzip member");
       return false;
     }
@@ -102,7 +102,7 @@ class Inflater {
   }
 
   // False when nothing more can be decompressed.
-  bool inflate() {
+  bool inflate(bool has_input) {
     if (block_.empty()) {
       block_ = ring_.fill();
       if (block_.empty()) {
@@ -124,7 +124,7 @@ class Inflater {
       if (code != ISAL_INCORRECT_CHECKSUM) return false;
     } else if (state_.block_state != ISAL_BLOCK_FINISH) {
       if (output != 0 || state_.avail_in != input_before) return true;
-      note(ProblemKind::damaged_gzip, meaning(code));
+      if (!error_) note(ProblemKind::damaged_gzip, has_input ? meaning(code) : "the file is cut: a gzip member has no end");
       return false;
     }
     in_member_ = false;
@@ -143,8 +143,8 @@ class Inflater {
   inflate_state state_{};
   bool in_member_ = false;
   bool stopped_ = false;
-  std::span<char> block_;           // being filled
-  std::size_t used_ = 0;            // bytes of it
+  std::span<char> block_;  // being filled
+  std::size_t used_ = 0;   // bytes of it
 };
 
 class GzipSource final : public ByteSource {

@@ -23,7 +23,8 @@ struct EventRecord {
 struct Everything {
   std::string error;  // empty if there was none
   std::vector<EventRecord> events;
-  std::vector<std::string> members;  // "key=value", after the events "+key=value"
+  std::vector<std::string> members;         // "key=value", after the events "+key=value"
+  std::vector<std::string> member_objects;  // "{"key":value}"
   std::string info;
   std::string problems;
   ReadResult result;
@@ -81,6 +82,7 @@ class Collector : public EventVisitor {
  public:
   explicit Collector(Everything& into) : into_(into) {}
   Result<void> on_member(std::string_view key, std::string_view value, bool after_events) override {
+    into_.member_objects.push_back("{\"" + std::string(key) + "\":" + std::string(value) + "}");
     into_.members.push_back((after_events ? "+" : "") + std::string(key) + "=" + std::string(value));
     return {};
   }
