@@ -1,0 +1,291 @@
+#include "cli/arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <map>
+
+#include "analyze/name_filter.h"
+#include "base/version.h"
+#include "cli/completion.h"
+#include "cli/exit_code.h"
+
+namespace graphtag::cli {
+namespace {
+
+// "key=value,key=value" -> pairs.
+std::string split_pairs(const std::string& text, std::vector<std::pair<std::string, std::string>>& pairs) {
+  std::stringstream stream(text);
+  for (std::string item; std::getline(stream, item, ',');) {
+    const auto equals = item.find('=');
+    if (equals == std::string::npos || equals == 0) return "'" + item + "' is not KEY=VALUE";
+    pairs.emplace_back(item.substr(0, equals), item.substr(equals + 1));
+  }
+  return {};
+}
+
+// "1.5ms" -> nanoseconds; a bare number is milliseconds.
+std::optional<std::int64_t> parse_time_ns(const std::string& text) {
+  static const std::map<std::string, double> units{{"", 1e6}, {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+  std::size_t used = 0;
+  double number = 0;
+  try {
+    number = std::stod(text, &used);
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+  const auto unit = units.find(text.substr(used));
+  if (unit == units.end() || !(number >= 0) || number * unit->second > 9e18) return std::nullopt;
+  return static_cast<std::int64_t>(number * unit->second + 0.5);
+}
+
+// "FROM..TO" with either side left out.
+std::string parse_window(const std::string& text, std::optional<std::pair<std::int64_t, std::int64_t>>& window) {
+  const auto dots = text.find("..");
+  const std::string problem = "'" + text + "' is not FROM..TO, such as 10ms..25ms";
+  if (dots == std::string::npos) return problem;
+  const std::string from = text.substr(0, dots), to = text.substr(dots + 2);
+  const auto from_ns = from.empty() ? 0 : parse_time_ns(from);
+  const auto to_ns = to.empty() ? std::numeric_limits<std::int64_t>::max() : parse_time_ns(to);
+  if (!from_ns || !to_ns || *from_ns >= *to_ns) return problem;
+  window = {*from_ns, *to_ns};
+  return {};
+}
+
+std::string check_expression(const std::string& text) {
+  const auto filter = NameFilter::compile(text, "this option");
+  return filter ? std::string{} : filter.error().message;
+}
+
+constexpr const char* kAnnotationsHelp =
+    "Annotation file, or a folder of them: graphtag's own, or a pickle or JSON of torch.cuda.graph_annotations; may repeat, the "
+    "later wins";
+
+void add_annotations(CLI::App& verb, std::vector<std::string>& annotations, bool& force) {
+  verb.add_option("-a,--annotations", annotations, kAnnotationsHelp)->type_name("FILE")->allow_extra_args(false);
+  verb.add_flag("--force", force, "Use annotation files of another host, process or rank as well");
+}
+
+void add_table(CLI::App& verb, TableArguments& table, std::uint64_t usual_rows) {
+  const std::string group = "Output";
+  verb.add_option("--format", table.format, "Table, or rows for programs; on a terminal: table, else tsv")
+      ->check(CLI::IsMember({"table", "tsv", "csv", "json", "md"}))
+      ->type_name("table|tsv|csv|json|md")
+      ->group(group);
+  verb.add_option("-o,--out", table.out, "Write to FILE instead of standard output")->type_name("FILE")->group(group);
+  verb.add_flag("--wide", table.wide, "Every column and whole names, whatever the terminal's width")->group(group);
+  verb.add_option("--unit", table.unit, "Unit of times in table and md")
+      ->check(CLI::IsMember({"ns", "us", "ms", "s"}))
+      ->type_name("ns|us|ms|s")
+      ->group(group);
+  verb.add_option("--columns", table.columns, "These columns, in this order")->delimiter(',')->type_name("A,B,..")->group(group);
+  verb.add_option("--sort", table.sort, "Sort by a column; descending unless :asc")->type_name("COL[:asc]")->group(group);
+  verb.add_option_function<std::string>(
+          "--top",
+          [&table](const std::string& text) {
+            if (text == "all") {
+              table.all_rows = true;
+              return;
+            }
+            std::uint64_t rows = 0;
+            if (!CLI::detail::lexical_cast(text, rows) || text[0] == '-')
+              throw CLI::ValidationError("--top", "'" + text + "' is not a number or 'all'");
+            table.top = rows;
+          },
+          "Show so many rows (" + std::to_string(usual_rows) + " in table and md, all elsewhere)")
+      ->type_name("N|all")
+      ->group(group);
+  verb.add_option("--min-pct", table.min_percent, "Leave out rows below this share of the window, in percent")
+      ->check(CLI::Range(0.0, 100.0))
+      ->group(group);
+}
+
+void add_regions(CLI::App& verb, RegionOptions& regions) {
+  const std::string group = "What is counted";
+  const auto text_check = [](const std::string& text) { return check_expression(text); };
+  verb.add_option_function<std::vector<std::string>>(
+          "--where",
+          [&regions](const std::vector<std::string>& texts) {
+            for (const auto& text : texts) {
+              if (const auto problem = split_pairs(text, regions.where); !problem.empty())
+                throw CLI::ValidationError("--where", problem);
+            }
+          },
+          "Only records whose annotation has these values, such as bs=8,phase=fwd; also graph, stream, device, kind")
+      ->type_name("K=V,..")
+      ->group(group);
+  verb.add_option("--include", regions.include, "Only regions whose full name has a match")
+      ->check(text_check, "")
+      ->type_name("RE")
+      ->group(group);
+  verb.add_option("--exclude", regions.exclude, "No regions whose full name has a match")
+      ->check(text_check, "")
+      ->type_name("RE")
+      ->group(group);
+  verb.add_option_function<std::string>(
+          "--kind",
+          [&regions](const std::string& text) {
+            regions.kind = text == "kernel"   ? OperationKind::kernel
+                           : text == "memcpy" ? OperationKind::memcpy
+                                              : OperationKind::memset;
+          },
+          "Only records of this kind")
+      ->check(CLI::IsMember({"kernel", "memcpy", "memset"}))
+      ->type_name("kernel|memcpy|memset")
+      ->group(group);
+  verb.add_option("--comm", regions.comm, "Kernel names that are communication")
+      ->check(text_check, "")
+      ->type_name("RE")
+      ->group(group);
+  verb.add_option_function<std::string>(
+          "--window",
+          [&regions](const std::string& text) {
+            if (const auto problem = parse_window(text, regions.window_ns); !problem.empty())
+              throw CLI::ValidationError("--window", problem);
+          },
+          "Only this stretch of time, from the first GPU record on")
+      ->type_name("FROM..TO")
+      ->group(group);
+  verb.add_option("--skip-replays", regions.skip_replays, "Leave out the first N replays of each graph")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N")
+      ->group(group);
+  verb.add_option("--by", regions.by, "Split rows by these keys of the annotation; also graph, stream, device, phase, kind")
+      ->delimiter(',')
+      ->type_name("K,..")
+      ->group(group);
+  verb.add_option_function<std::string>(
+          "--view",
+          [&regions](const std::string& text) {
+            regions.view = text == "pattern" ? RegionView::pattern : text == "tree" ? RegionView::tree : RegionView::flat;
+          },
+          "pattern: layers.* as one row (the default); tree: every region, indented; flat: every region, full names")
+      ->check(CLI::IsMember({"pattern", "tree", "flat"}))
+      ->type_name("pattern|tree|flat")
+      ->group(group);
+  verb.add_option("--depth", regions.depth, "Regions at most this deep; what is deeper counts for its ancestor")
+      ->check(CLI::Range(1, 1 << 20))
+      ->type_name("N")
+      ->group(group);
+}
+
+CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& description, const std::string& examples,
+                   Common& common) {
+  CLI::App* verb = app.add_subcommand(name, description);
+  verb->footer(examples);
+  verb->add_flag("-q,--quiet", common.quiet, "No progress bar and no summary; warnings stay");
+  verb->add_option("--color", common.color, "Colours; automatic: on a terminal, unless NO_COLOR is set")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, When>{{"auto", When::automatic}, {"always", When::always}, {"never", When::never}}).description(""))
+      ->type_name("auto|always|never")
+      ->default_str("auto");
+  return verb;
+}
+
+}  // namespace
+
+std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) {
+  Common common;
+  AnnotateArguments annotate;
+  ReportArguments report;
+  CheckArguments check;
+  ShowArguments show;
+  std::string shell;
+
+  CLI::App app{"Names for the kernels of CUDA graphs.", "graphtag"};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "graphtag " + std::string(kVersion));
+  app.footer(
+      "`graphtag VERB --help` has each verb's options and examples.\n\nExit codes: 0 done; 1 a bound was missed; 2 wrong command "
+      "line;\n"
+      "3 a file cannot be read or written; 4 a bound was asked for but the data cannot tell.");
+
+  CLI::App* annotate_verb = add_verb(app, "annotate", "Write traces again with the names in",
+                                     "Examples:\n"
+                                     "  graphtag annotate trace.json.gz -a annotations.pkl -o named.json.gz\n"
+                                     "  graphtag annotate trace.json.gz -a annotations.json --lanes all -o named.pftrace\n"
+                                     "  graphtag annotate rank*.json.gz -a annotations/ -o named/\n",
+                                     common);
+  annotate_verb->add_option("TRACE", annotate.traces, "Traces of torch.profiler (Chrome JSON, plain or gzip)")
+      ->required()
+      ->type_name("FILE");
+  add_annotations(*annotate_verb, annotate.annotations, annotate.force);
+  annotate_verb->get_option("--force")->description(
+      "Use annotation files that do not fit the trace; annotate anew what is annotated already");
+  annotate_verb
+      ->add_option("-o,--out", annotate.out,
+                   "What to write: X.json, X.json.gz, X.pftrace, X.pftrace.gz; with several traces, a folder")
+      ->required()
+      ->type_name("OUT");
+  annotate_verb->add_option("--format", annotate.format, "Chrome JSON or Perfetto, where the name of OUT does not tell")
+      ->check(CLI::IsMember({"chrome", "perfetto"}))
+      ->type_name("chrome|perfetto");
+  annotate_verb
+      ->add_option("--lanes", annotate.lanes,
+                   "all: graphed work moves to the stream that its annotation asks for, the rest of it to the default stream")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, Lanes>{{"none", Lanes::none}, {"all", Lanes::all}}).description(""))
+      ->type_name("none|all")
+      ->default_str("none");
+  annotate_verb
+      ->add_option("--default-stream", annotate.default_stream, "Where --lanes all puts graphed work that asks for no stream")
+      ->capture_default_str()
+      ->type_name("N");
+
+  CLI::App* report_verb = add_verb(app, "report", "Where the GPU's time went, by region",
+                                   "Examples:\n"
+                                   "  graphtag report trace.json.gz -a annotations.pkl\n"
+                                   "  graphtag report named.json.gz --view tree --depth 3\n"
+                                   "  graphtag report named.json.gz --by bs --where phase=fwd --sort p95 --top all\n"
+                                   "  graphtag report named.json.gz --format json -o report.json\n",
+                                   common);
+  report_verb->add_option("TRACE", report.trace, "A trace, annotated already or not")->required()->type_name("FILE");
+  add_annotations(*report_verb, report.annotations, report.force);
+  add_regions(*report_verb, report.regions);
+  add_table(*report_verb, report.table, 30);
+
+  CLI::App* check_verb = add_verb(app, "check", "How much of the graphed work has a name, and why the rest has none",
+                                  "Examples:\n"
+                                  "  graphtag check trace.json.gz -a annotations.pkl\n"
+                                  "  graphtag check trace.json.gz -a annotations.pkl --min-time 0.95   # exit code 1 below\n",
+                                  common);
+  check_verb->add_option("TRACE", check.trace, "A trace, annotated already or not")->required()->type_name("FILE");
+  add_annotations(*check_verb, check.annotations, check.force);
+  check_verb
+      ->add_option("--min-time", check.min_time,
+                   "Fail (exit code 1) if less than this share of the graphed time is named, 0 to 1")
+      ->check(CLI::Range(0.0, 1.0))
+      ->type_name("SHARE");
+  add_table(*check_verb, check.table, 30);
+
+  CLI::App* show_verb = add_verb(app, "show", "What is in an annotation file or a trace",
+                                 "Examples:\n"
+                                 "  graphtag show annotations.pkl\n"
+                                 "  graphtag show trace.json.gz --json\n",
+                                 common);
+  show_verb->add_option("FILE", show.file, "An annotation file or a trace")->required()->type_name("FILE");
+  show_verb->add_flag("--json", show.json, "The same as JSON");
+
+  CLI::App* completion_verb = app.add_subcommand("completion", "Print a completion script for a shell");
+  completion_verb->footer(
+      "Examples:\n"
+      "  graphtag completion bash > ~/.local/share/bash-completion/completions/graphtag\n"
+      "  graphtag completion zsh > \"${fpath[1]}/_graphtag\"\n"
+      "  graphtag completion fish > ~/.config/fish/completions/graphtag.fish\n");
+  completion_verb->add_option("SHELL", shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}))
+      ->type_name("bash|zsh|fish");
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? kOk : kUsage;
+  }
+  if (annotate_verb->parsed()) return Arguments{common, std::move(annotate)};
+  if (report_verb->parsed()) return Arguments{common, std::move(report)};
+  if (check_verb->parsed()) return Arguments{common, std::move(check)};
+  if (show_verb->parsed()) return Arguments{common, std::move(show)};
+  return Arguments{common, CompletionArguments{completion_script(app, shell)}};
+}
+
+}  // namespace graphtag::cli

@@ -1,0 +1,80 @@
+// The command line as plain data. CLI11 is seen by arguments.cpp alone.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "analyze/regions.h"
+#include "join/annotate.h"
+
+namespace graphtag::cli {
+
+enum class When : std::uint8_t { automatic, always, never };
+
+struct Common {
+  bool quiet = false;  // no progress, no summary; errors and warnings stay
+  When color = When::automatic;
+};
+
+struct AnnotateArguments {
+  std::vector<std::string> traces;
+  std::vector<std::string> annotations;
+  std::string out;
+  std::string format;  // "chrome", "perfetto", or "" (from the name of `out`)
+  Lanes lanes = Lanes::none;
+  std::int64_t default_stream = 7;
+  bool force = false;
+};
+
+// Where a table goes and how it looks: shared by report and check.
+struct TableArguments {
+  std::string format;  // "table", "tsv", "csv", "json", "md", or "" (table on a terminal, else tsv)
+  std::string out;     // "" for standard output
+  bool wide = false;
+  std::string unit;                  // "ns", "us", "ms", "s", or "" (chosen by the values)
+  std::vector<std::string> columns;  // empty: the usual ones
+  std::string sort;                  // "COLUMN" or "COLUMN:asc"
+  std::optional<std::uint64_t> top;  // nothing: as usual for the format
+  bool all_rows = false;
+  double min_percent = 0;
+};
+
+struct ReportArguments {
+  std::string trace;
+  std::vector<std::string> annotations;
+  bool force = false;
+  RegionOptions regions;
+  TableArguments table;
+};
+
+struct CheckArguments {
+  std::string trace;
+  std::vector<std::string> annotations;
+  bool force = false;
+  std::optional<double> min_time;  // least share of graphed time that must be named, 0 to 1
+  TableArguments table;
+};
+
+struct ShowArguments {
+  std::string file;
+  bool json = false;
+};
+
+struct CompletionArguments {
+  std::string text;  // the finished script
+};
+
+using Verb = std::variant<AnnotateArguments, ReportArguments, CheckArguments, ShowArguments, CompletionArguments>;
+
+struct Arguments {
+  Common common;
+  Verb verb;
+};
+
+// What to do, or the exit code after --help, --version or a usage error, which are printed here.
+std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv);
+
+}  // namespace graphtag::cli

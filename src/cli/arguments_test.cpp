@@ -1,0 +1,151 @@
+#include "cli/arguments.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "cli/exit_code.h"
+
+namespace graphtag::cli {
+namespace {
+
+std::variant<Arguments, int> parse(std::vector<const char*> words) {
+  words.insert(words.begin(), "graphtag");
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  auto parsed = parse_arguments(static_cast<int>(words.size()), words.data());
+  testing::internal::GetCapturedStdout();
+  testing::internal::GetCapturedStderr();
+  return parsed;
+}
+
+template <typename Verb>
+Verb parse_as(std::vector<const char*> words) {
+  auto parsed = parse(std::move(words));
+  EXPECT_TRUE(std::holds_alternative<Arguments>(parsed));
+  return std::get<Verb>(std::get<Arguments>(parsed).verb);
+}
+
+int exit_code(std::vector<const char*> words) {
+  const auto parsed = parse(std::move(words));
+  EXPECT_TRUE(std::holds_alternative<int>(parsed));
+  return std::holds_alternative<int>(parsed) ? std::get<int>(parsed) : -1;
+}
+
+using testing::ElementsAre;
+using testing::Pair;
+
+TEST(Arguments, Annotate) {
+  const auto plain = parse_as<AnnotateArguments>({"annotate", "t.json", "-o", "x.json"});
+  EXPECT_THAT(plain.traces, ElementsAre("t.json"));
+  EXPECT_EQ(plain.lanes, Lanes::none);
+  EXPECT_EQ(plain.default_stream, 7);
+  EXPECT_FALSE(plain.force);
+  const auto full = parse_as<AnnotateArguments>({"annotate", "-a", "one", "t0", "t1", "-a", "two", "--lanes", "all",
+                                                 "--default-stream", "0", "--format", "perfetto", "--force", "-o", "out"});
+  EXPECT_THAT(full.traces, ElementsAre("t0", "t1"));
+  EXPECT_THAT(full.annotations, ElementsAre("one", "two"));
+  EXPECT_EQ(full.lanes, Lanes::all);
+  EXPECT_EQ(full.default_stream, 0);
+  EXPECT_EQ(full.format, "perfetto");
+  EXPECT_TRUE(full.force);
+  EXPECT_EQ(full.out, "out");
+}
+
+TEST(Arguments, ReportCountsWhatIsAskedFor) {
+  const auto report = parse_as<ReportArguments>(
+      {"report",         "t",        "-a",        "a",         "--where", "bs=8,phase=fwd", "--where",  "x=a=b",
+       "--include",      "(?i)attn", "--exclude", "^head",     "--kind",  "memcpy",         "--window", "1.5ms..2s",
+       "--skip-replays", "3",        "--by",      "bs,stream", "--view",  "tree",           "--depth",  "2"});
+  EXPECT_THAT(report.regions.where, ElementsAre(Pair("bs", "8"), Pair("phase", "fwd"), Pair("x", "a=b")));
+  EXPECT_EQ(report.regions.include, "(?i)attn");
+  EXPECT_EQ(report.regions.exclude, "^head");
+  EXPECT_EQ(report.regions.kind, OperationKind::memcpy);
+  EXPECT_EQ(report.regions.window_ns, std::make_pair(std::int64_t{1'500'000}, std::int64_t{2'000'000'000}));
+  EXPECT_EQ(report.regions.skip_replays, 3u);
+  EXPECT_THAT(report.regions.by, ElementsAre("bs", "stream"));
+  EXPECT_EQ(report.regions.view, RegionView::tree);
+  EXPECT_EQ(report.regions.depth, 2);
+}
+
+TEST(Arguments, WindowsMayBeOpenOnEitherSide) {
+  const auto window = [](const char* text) {
+    return parse_as<ReportArguments>({"report", "t", "--window", text}).regions.window_ns;
+  };
+  EXPECT_EQ(window("..5us"), std::make_pair(std::int64_t{0}, std::int64_t{5'000}));
+  EXPECT_EQ(window("5ns.."), std::make_pair(std::int64_t{5}, std::numeric_limits<std::int64_t>::max()));
+  EXPECT_EQ(window("3..4"), std::make_pair(std::int64_t{3'000'000}, std::int64_t{4'000'000}));
+}
+
+TEST(Arguments, TableOptions) {
+  const auto table =
+      parse_as<ReportArguments>({"report", "t", "--format", "csv", "-o", "f", "--wide", "--unit", "us", "--columns",
+                                 "region,calls", "--sort", "p95:asc", "--top", "5", "--min-pct", "0.5"})
+          .table;
+  EXPECT_EQ(table.format, "csv");
+  EXPECT_EQ(table.out, "f");
+  EXPECT_TRUE(table.wide);
+  EXPECT_EQ(table.unit, "us");
+  EXPECT_THAT(table.columns, ElementsAre("region", "calls"));
+  EXPECT_EQ(table.sort, "p95:asc");
+  EXPECT_EQ(table.top, 5u);
+  EXPECT_EQ(table.min_percent, 0.5);
+  EXPECT_FALSE(table.all_rows);
+  EXPECT_TRUE(parse_as<CheckArguments>({"check", "t", "--top", "all"}).table.all_rows);
+}
+
+TEST(Arguments, CheckAndShow) {
+  EXPECT_EQ(parse_as<CheckArguments>({"check", "t", "--min-time", ".95"}).min_time, 0.95);
+  EXPECT_FALSE(parse_as<CheckArguments>({"check", "t"}).min_time);
+  EXPECT_EQ(parse_as<ShowArguments>({"show", "f", "--json"}).file, "f");
+}
+
+TEST(Arguments, NonsenseIsAUsageError) {
+  for (const std::vector<const char*>& words : std::vector<std::vector<const char*>>{
+           {},
+           {"nothing"},
+           {"annotate", "t.json"},
+           {"annotate", "-o", "x"},
+           {"annotate", "t", "-o", "x", "--lanes", "some"},
+           {"annotate", "t", "-o", "x", "--default-stream", "seven"},
+           {"report"},
+           {"report", "t", "u"},
+           {"report", "t", "--include", "("},
+           {"report", "t", "--where", "bs"},
+           {"report", "t", "--where", "=8"},
+           {"report", "t", "--window", "5"},
+           {"report", "t", "--window", "5..4"},
+           {"report", "t", "--window", "1h..2h"},
+           {"report", "t", "--top", "few"},
+           {"report", "t", "--top", "-1"},
+           {"report", "t", "--min-pct", "101"},
+           {"report", "t", "--depth", "0"},
+           {"report", "t", "--skip-replays", "-1"},
+           {"check", "t", "--min-time", "95"},
+           {"show", "f", "--no-such-option"},
+           {"completion", "tcsh"},
+       }) {
+    EXPECT_EQ(exit_code(words), kUsage) << testing::PrintToString(words);
+  }
+}
+
+TEST(Arguments, HelpAndVersionSucceed) {
+  for (const std::vector<const char*>& words : std::vector<std::vector<const char*>>{
+           {"--help"}, {"--version"}, {"annotate", "--help"}, {"report", "-h"}, {"check", "--help"}, {"show", "--help"}}) {
+    EXPECT_EQ(exit_code(words), kOk) << testing::PrintToString(words);
+  }
+}
+
+TEST(Completion, KnowsVerbsOptionsAndValues) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const std::string script = parse_as<CompletionArguments>({"completion", shell}).text;
+    for (const char* word :
+         {"annotate", "report", "check", "show", "completion", "lanes", "none all", "table tsv csv json md", "bash zsh fish"}) {
+      EXPECT_NE(script.find(word), std::string::npos) << shell << ": " << word;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace graphtag::cli

@@ -1,0 +1,24 @@
+#include "analyze/check.h"
+
+#include "cli/commands.h"
+#include "cli/messages.h"
+#include "cli/table_output.h"
+#include "write/report_check.h"
+
+namespace graphtag::cli {
+
+int run_check(const CheckArguments& arguments, const Common& common) {
+  auto operations = read_with_progress(arguments.trace, arguments.annotations, arguments.force, common);
+  if (!operations) return fail(operations.error());
+  const CheckReport report = check_operations(*operations, {arguments.min_time});
+  const auto rendered =
+      render_check(report, *operations, report_context(arguments.trace, *operations), report_style(arguments.table, common));
+  if (!rendered) return fail(rendered.error());
+  const int printed = print_rendered(*rendered, arguments.table, common);
+  if (printed != 0) return printed;
+  const int code = exit_code(report.verdict);
+  if (code != 0) note(report.verdict_reason);
+  return code;
+}
+
+}  // namespace graphtag::cli

@@ -1,0 +1,59 @@
+#include "cli/output_names.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace graphtag::cli {
+namespace {
+
+using enum OutputFormat;
+
+TEST(OutputNames, OneTraceIsWrittenToTheNamedFile) {
+  const auto one = [](const std::string& out, const std::string& format = "") {
+    return plan_outputs({"t.json.gz"}, out, format);
+  };
+  EXPECT_EQ((*one("x.json"))[0], (Output{"x.json", chrome, false}));
+  EXPECT_EQ((*one("x.json.gz"))[0], (Output{"x.json.gz", chrome, true}));
+  EXPECT_EQ((*one("d/x.pftrace"))[0], (Output{"d/x.pftrace", perfetto, false}));
+  EXPECT_EQ((*one("x.pftrace.gz"))[0], (Output{"x.pftrace.gz", perfetto, true}));
+  EXPECT_EQ((*one("x.perfetto-trace"))[0], (Output{"x.perfetto-trace", perfetto, false}));
+  EXPECT_EQ((*one("x.bin", "perfetto"))[0], (Output{"x.bin", perfetto, false}));
+  EXPECT_EQ((*one("x.gz", "chrome"))[0], (Output{"x.gz", chrome, true}));
+  EXPECT_EQ((*one("x.json", "perfetto"))[0], (Output{"x.json", perfetto, false}));
+}
+
+TEST(OutputNames, ANameThatDoesNotTellIsAUsageError) {
+  for (const char* out : {"x", "x.bin", ".json", "x.gz"}) {
+    const auto planned = plan_outputs({"t.json"}, out, "");
+    ASSERT_FALSE(planned) << out;
+    EXPECT_EQ(planned.error().code, ErrorCode::invalid_argument);
+  }
+}
+
+TEST(OutputNames, SeveralTracesKeepTheirNamesInAFolder) {
+  const auto planned = plan_outputs({"a/r0.json.gz", "b/r1.json"}, "out", "");
+  ASSERT_TRUE(planned);
+  EXPECT_EQ(*planned, (std::vector<Output>{{"out/r0.json.gz", chrome, true}, {"out/r1.json", chrome, false}}));
+  const auto perfetto_ones = plan_outputs({"a/r0.json.gz", "b/r1.json", "c/r2.gz"}, "out/", "perfetto");
+  EXPECT_EQ(*perfetto_ones, (std::vector<Output>{{"out/r0.pftrace.gz", perfetto, true},
+                                                 {"out/r1.pftrace", perfetto, false},
+                                                 {"out/r2.pftrace.gz", perfetto, true}}));
+}
+
+TEST(OutputNames, OneTraceIntoAnExistingFolder) {
+  const std::string folder = testing::TempDir();
+  const auto planned = plan_outputs({"a/r0.json.gz"}, folder, "");
+  ASSERT_TRUE(planned);
+  EXPECT_EQ((*planned)[0].path, (std::filesystem::path(folder) / "r0.json.gz").string());
+}
+
+TEST(OutputNames, TwoTracesOfOneNameAreRefused) {
+  const auto planned = plan_outputs({"a/t.json", "b/t.json"}, "out", "");
+  ASSERT_FALSE(planned);
+  EXPECT_EQ(planned.error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(planned.error().file, "b/t.json");
+}
+
+}  // namespace
+}  // namespace graphtag::cli

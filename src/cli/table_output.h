@@ -1,0 +1,26 @@
+// Printing the tables of report and check: style from the command line and the terminal, destination, notes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/arguments.h"
+#include "join/operations.h"
+#include "write/report_style.h"
+
+namespace graphtag::cli {
+
+// The style that the command line and the place of the output ask for.
+ReportStyle report_style(const TableArguments& table, const Common& common);
+
+// Tool, inputs with digests (of the annotation files), and warnings about files that were passed over.
+ReportContext report_context(const std::string& trace, const OperationTable& operations);
+
+// Writes to standard output, or to the file asked for; notes go to standard error unless quiet. Returns the exit code.
+int print_rendered(const Rendered& rendered, const TableArguments& table, const Common& common);
+
+// Reads annotation files and trace, with a progress bar.
+Result<OperationTable> read_with_progress(const std::string& trace, const std::vector<std::string>& annotations, bool force,
+                                          const Common& common);
+
+}  // namespace graphtag::cli

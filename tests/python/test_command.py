@@ -1,0 +1,268 @@
+"""The command's manners: exit codes, messages, files that appear whole or not at all."""
+import gzip
+import json
+import os
+import pickle
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+VERBS = ("annotate", "report", "check", "show", "completion")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_has_examples(run, verb):
+    done = run(verb, "--help")
+    assert f"graphtag {verb}" in done.stdout.split("Examples:")[1]
+    assert done.stderr == ""
+
+
+def test_every_verb_is_in_the_help(run):
+    text = run("--help").stdout
+    for verb in VERBS:
+        assert verb in text
+    assert "Exit codes" in text
+
+
+def test_version(run):
+    assert run("--version").stdout.startswith("graphtag 0.")
+
+
+@pytest.mark.parametrize("words", [[], ["fly"], ["annotate"], ["report", "--no-such"], ["annotate", "t.json", "-o", "name-without-ending"]])
+def test_a_wrong_command_line_ends_with_2_and_says_why(run, words):
+    done = run(*words, code=2)
+    assert done.stdout == ""
+    assert done.stderr
+
+
+@pytest.mark.parametrize("verb", ["report", "check", "show"])
+def test_a_missing_file_ends_with_3_and_is_named(run, tmp_path, verb):
+    done = run(verb, tmp_path / "none.json", code=3)
+    assert str(tmp_path / "none.json") in done.stderr
+    assert done.stderr.startswith("graphtag: ")
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"\x00\x01\x02", b'{"a": 1}', b"\x1f\x8b garbage", b"PK\x03\x04zip"])
+def test_a_file_that_is_no_trace_ends_with_3_and_leaves_no_output(run, tmp_path, content):
+    trace, out = tmp_path / "t.json", tmp_path / "out.json"
+    trace.write_bytes(content)
+    done = run("annotate", trace, "-o", out, code=3)
+    assert str(trace) in done.stderr
+    assert sorted(os.listdir(tmp_path)) == ["t.json"]
+
+
+def test_a_folder_as_a_trace_ends_with_3(run, tmp_path):
+    assert str(tmp_path) in run("report", tmp_path, code=3).stderr
+
+
+def test_output_into_a_missing_folder_ends_with_3(run, trace_files, tmp_path):
+    trace, annotations = trace_files("two_phases")
+    done = run("annotate", trace, "-a", annotations, "-o", tmp_path / "no/such/out.json", code=3)
+    assert "out.json" in done.stderr
+
+
+def test_a_hostile_pickle_is_refused_and_nothing_runs(run, trace_files, tmp_path):
+    class Hostile:
+        def __reduce__(self):
+            return os.mkdir, (str(tmp_path / "made"),)
+
+    bad = tmp_path / "bad.pkl"
+    bad.write_bytes(pickle.dumps({1: [Hostile()]}))
+    trace, _ = trace_files("two_phases")
+    done = run("annotate", trace, "-a", bad, "-o", tmp_path / "out.json", code=3)
+    assert "offset" in done.stderr and str(bad) in done.stderr
+    assert sorted(os.listdir(tmp_path)) == ["bad.pkl"]
+
+
+def test_several_traces_go_into_a_folder(run, trace_files, tmp_path):
+    first, second = trace_files("all_reduce_rank0")[0], trace_files("all_reduce_rank1")[0]
+    run("annotate", first, second, "-a", trace_files("all_reduce_rank0")[1], "--force", "-o", tmp_path / "named")
+    assert sorted(os.listdir(tmp_path / "named")) == ["all_reduce_rank0.json.gz", "all_reduce_rank1.json.gz"]
+    for name in os.listdir(tmp_path / "named"):
+        assert json.loads(gzip.open(tmp_path / "named" / name).read())["cudaGraphInlineAnnotated"] is True
+
+
+def ranked_annotations(path, rank, name):
+    """An annotation file of one rank, as PyTorch's pickles do not say whose they are."""
+    path.write_text(
+        json.dumps(
+            {
+                "schema": "graphtag.annotations/1",
+                "producer": {"tool": "test", "rank": rank},
+                "annotations": [{"object": {"name": name}}],
+                "graphs": [{"id": 2, "runs": [[0, 1]]}],
+                "execs": [],
+            }
+        )
+    )
+
+
+def test_each_file_of_a_folder_goes_to_the_trace_of_its_rank(run, trace_files, tmp_path):
+    folder = tmp_path / "annotations"
+    folder.mkdir()
+    for rank in (0, 1):
+        ranked_annotations(folder / f"rank{rank}.json", rank, f"from rank {rank}")
+    traces = [trace_files(f"all_reduce_rank{rank}")[0] for rank in (0, 1)]
+    done = run("annotate", *traces, "-a", folder, "-o", tmp_path / "named")
+    assert "passed over" in done.stderr and "rank1.json" in done.stderr
+    for rank in (0, 1):
+        events = json.loads(gzip.open(tmp_path / f"named/all_reduce_rank{rank}.json.gz").read())["traceEvents"]
+        names = {e["args"].get("name") for e in events if e.get("cat") == "kernel" and e["args"].get("graph id")}
+        assert names == {f"from rank {rank}"}
+
+
+def test_a_named_file_that_fits_no_trace_is_a_usage_error(run, trace_files, tmp_path):
+    ranked_annotations(tmp_path / "a.json", 5, "x")
+    traces = [trace_files(f"all_reduce_rank{rank}")[0] for rank in (0, 1)]
+    for given in (traces[:1], traces):
+        done = run("annotate", *given, "-a", tmp_path / "a.json", "-o", f"{tmp_path}/out/", code=2)
+        assert "rank 5" in done.stderr and "a.json" in done.stderr
+        assert not (tmp_path / "out").exists() or os.listdir(tmp_path / "out") == []
+    run("annotate", *traces, "-a", tmp_path / "a.json", "-o", f"{tmp_path}/out/", "--force")
+
+
+def test_a_named_file_that_fits_one_of_several_traces_is_none(run, trace_files, tmp_path):
+    ranked_annotations(tmp_path / "a.json", 1, "x")
+    traces = [trace_files(f"all_reduce_rank{rank}")[0] for rank in (0, 1)]
+    run("annotate", *traces, "-a", tmp_path / "a.json", "-o", f"{tmp_path}/out/")
+    first, second = (json.loads(gzip.open(tmp_path / f"out/all_reduce_rank{rank}.json.gz").read()) for rank in (0, 1))
+    assert first["graphtag"]["inputs"] == []
+    assert [i["name"] for i in second["graphtag"]["inputs"]] == ["a.json"]
+
+
+def test_no_match_is_a_warning_that_says_how_to_record(run, trace_files, tmp_path):
+    done = run("annotate", trace_files("decode")[0], "-a", trace_files("two_phases")[1], "-o", tmp_path / "out.json")
+    assert "warning" in done.stderr and "record" in done.stderr
+
+
+def test_quiet_prints_nothing(run, trace_files, tmp_path):
+    trace, annotations = trace_files("decode")
+    done = run("annotate", trace, "-a", annotations, "-o", tmp_path / "out.json", "--quiet")
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_a_closed_pipe_is_quiet(graphtag, trace_files):
+    trace, annotations = trace_files("decode")
+    done = subprocess.run(
+        f"'{graphtag}' report '{trace}' -a '{annotations}' --view flat --top all | head -n 1", shell=True, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.count("\n") == 1
+    assert "rror" not in done.stderr and "ipe" not in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_leaves_nothing_behind(graphtag, tmp_path, number):
+    trace, out = tmp_path / "t.json", tmp_path / "out.json"
+    with open(trace, "wb") as file:
+        file.write(b'{"traceEvents": [\n')
+        for _ in range(300):  # 300 MB: long enough to be interrupted
+            file.write(b'{"ph": "X", "name": "a", "ts": 1, "dur": 1, "pid": 1, "tid": 1},\n' * 16_000)
+    out.write_text("old")
+    process = subprocess.Popen([graphtag, "annotate", trace, "-o", out], stderr=subprocess.PIPE)
+    while len(os.listdir(tmp_path)) < 3:
+        assert process.poll() is None
+        time.sleep(0.001)
+    process.send_signal(number)
+    assert process.wait(timeout=20) == -number
+    process.stderr.close()
+    assert sorted(os.listdir(tmp_path)) == ["out.json", "t.json"]
+    assert out.read_text() == "old"
+
+
+def test_a_pipe_as_a_trace_is_refused_with_what_to_do(graphtag, trace_files):
+    script = f"exec '{graphtag}' report <(zcat '{trace_files('two_phases')[0]}')"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert "write it to a file" in done.stderr
+
+
+def test_a_full_disk_is_an_error_and_leaves_the_old_file(graphtag, trace_files, tmp_path):
+    trace, annotations = trace_files("decode")
+    out = tmp_path / "out.json"
+    out.write_text("old")
+    # A file size limit stands for the full disk; Python ignores SIGXFSZ, and so then does its child.
+    script = f"ulimit -f 100; exec '{graphtag}' annotate '{trace}' -a '{annotations}' -o '{out}'"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3, done
+    assert "out.json" in done.stderr
+    assert out.read_text() == "old" and os.listdir(tmp_path) == ["out.json"]
+
+
+def test_report_into_dev_full_is_an_error(graphtag, trace_files):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([graphtag, "report", trace_files("two_phases")[0]], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode == 3
+    assert "graphtag: " in done.stderr
+
+
+def test_standard_streams_may_be_closed(graphtag, trace_files, tmp_path):
+    trace, annotations = trace_files("two_phases")
+    out = tmp_path / "out.json"
+    done = subprocess.run(["bash", "-c", f"exec '{graphtag}' annotate '{trace}' -a '{annotations}' -o '{out}' 0<&- 1>&- 2>&-"], timeout=60)
+    assert done.returncode == 0
+    json.loads(out.read_text())
+
+
+def test_the_output_may_be_the_input(run, trace_files, tmp_path):
+    trace, annotations = trace_files("two_phases")
+    copy = tmp_path / "t.json.gz"
+    shutil.copy(trace, copy)
+    run("annotate", copy, "-a", annotations, "-o", copy)
+    assert json.loads(gzip.open(copy).read())["cudaGraphInlineAnnotated"] is True
+
+
+@pytest.mark.parametrize("name", ["decode", "train_step", "train_step_cuspy", "all_reduce_rank1"])
+def test_show_a_trace(run, trace_files, name):
+    trace, _ = trace_files(name)
+    events = json.loads(gzip.open(trace).read())["traceEvents"]
+    facts = json.loads(run("show", trace, "--json").stdout)
+    assert facts["kind"] == "trace"
+    assert facts["events"] == len(events)
+    assert facts["kernels"] == sum(e.get("cat") == "kernel" for e in events)
+    assert facts["memcpys"] == sum(e.get("cat") == "gpu_memcpy" for e in events)
+    graphed = [e for e in events if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset") and e["args"].get("graph id")]
+    assert facts["records_in_graphs"] == len(graphed)
+    assert facts["replays"] == len({(e["args"]["graph id"], e["args"]["correlation"]) for e in graphed})
+    assert facts["host"] == "vm"
+    assert facts["problems"] == []
+    text = run("show", trace).stdout
+    assert f"{len(events)}" in text and "exec_graphs" in text
+
+
+@pytest.mark.parametrize("name", ["decode", "two_phases", "lanes"])
+def test_show_an_annotation_file(run, trace_files, name):
+    _, annotations = trace_files(name)
+    known = pickle.loads(annotations.read_bytes())
+    facts = json.loads(run("show", annotations, "--json").stdout)
+    assert facts["kind"] == "annotation file"
+    assert facts["graphs"] == len({node >> 32 for node in known})
+    merged = {json.dumps({k: v for d in entries for k, v in d.items()}, sort_keys=True) for entries in known.values()}
+    assert facts["distinct_annotations"] == len(merged)
+    assert set(facts["keys"]) == {key for entries in known.values() for d in entries for key in d}
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts_are_valid(run, shell, tmp_path):
+    script = run("completion", shell).stdout
+    if shutil.which(shell):
+        path = tmp_path / "completion"
+        path.write_text(script)
+        subprocess.run([shell, "-n", path], check=True)
+    assert "annotate" in script
+
+
+def test_bash_completion_completes(run, tmp_path):
+    path = tmp_path / "completion"
+    path.write_text(run("completion", "bash").stdout)
+
+    def complete(*words):
+        script = f'source "{path}"; COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _graphtag; printf "%s\\n" "${{COMPREPLY[@]}}"'
+        return subprocess.run(["bash", "-c", script, "bash", *words], capture_output=True, text=True, check=True).stdout.split()
+
+    assert complete("graphtag", "ann") == ["annotate"]
+    assert set(complete("graphtag", "annotate", "--lanes", "")) == {"none", "all"}
+    assert "--skip-replays" in complete("graphtag", "report", "--s")
+    assert set(complete("graphtag", "completion", "")) >= {"bash", "zsh", "fish"}
