@@ -107,11 +107,11 @@ ArgWriter::ArgWriter(std::string& body, InternedStrings& strings, UsedStrings& u
 
 ArgWriter::ArgWriter(ArgWriter& parent, std::string_view key, std::uint32_t child_tag)
     : message_(parent.message_, parent.child_tag_), child_tag_(child_tag), strings_(parent.strings_), used_(parent.used_) {
-  write_key(message_, key);
+  parent.write_key(message_, key);
 }
 
 void ArgWriter::write_key(protozero::pbf_writer& annotation, std::string_view key) {
-  if (child_tag_ == annotation_field::array_values && key.empty()) return;
+  if (child_tag_ == annotation_field::array_values) return;
   if (const auto id = strings_.intern(InternedKind::arg_name, key)) {
     used_.add(id);
     annotation.add_uint64(annotation_field::name_iid, id);

@@ -71,7 +71,7 @@ class ArgWriter {
  public:
   ArgWriter(std::string& body, InternedStrings& strings, UsedStrings& used);
 
-  // Elements of an array have an empty key.
+  // Elements of an array have no key: it is passed over.
   void boolean(std::string_view key, bool value);
   void integer(std::string_view key, std::int64_t value);
   void unsigned_integer(std::string_view key, std::uint64_t value);

@@ -99,6 +99,8 @@ TEST(EventEncoder, UsesAStringOnceHoweverOftenItStands) {
     outer.integer("a", 1);
     auto inner = outer.array("b");
     inner.string("", "a");
+    auto element = inner.dict("");  // has no name, so none is interned
+    element.boolean("a", true);
   }
   EXPECT_EQ(encoder.used().size(), 3u);  // arg name a, arg name b, arg string a
   encoder.clear();

@@ -8,7 +8,6 @@
 #include "join/earlier_run.h"
 #include "join/lanes.h"
 #include "join/member_shapes.h"
-#include "join/peek.h"
 #include "join/tokens.h"
 
 namespace graphtag {
@@ -24,12 +23,7 @@ class Job {
   Job(const std::string& trace_path, const AnnotateOptions& options) : trace_path_(trace_path), options_(options) {}
 
   Result<void> open(const std::vector<AnnotationSource>& sources) {
-    const bool process_matters = !options_.force && std::any_of(sources.begin(), sources.end(), [](const AnnotationSource& s) {
-      return s.file.producer.pid.has_value();
-    });
-    Result<TraceInfo> info = peek_trace(trace_path_, process_matters);
-    if (!info) return info.error();
-    Result<FitResult> fit = choose_sources(sources, *info, options_.force);
+    Result<FitResult> fit = choose_sources_for(trace_path_, sources, options_.force ? Fit::forced : options_.fit);
     if (!fit) return fit.error();
     passed_over = std::move(fit->passed_over);
     annotations = AnnotationSet(fit->fitting);
@@ -37,9 +31,9 @@ class Job {
       return fail(
           "lanes are made from annotations, and there are none for this trace; give their file with -a, or leave --lanes out");
     }
-    const std::optional<EarlierRun> earlier = earlier_run(*info);
+    const std::optional<EarlierRun> earlier = earlier_run(fit->info);
     goes_back_ = options_.lanes == Lanes::none && earlier && earlier->lanes == Lanes::all;
-    return check_not_annotated(*info);
+    return check_not_annotated(fit->info);
   }
 
   // Asked again after reading: the mark may stand behind the events.

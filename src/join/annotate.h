@@ -65,6 +65,7 @@ class NamedEventConsumer {
 struct AnnotateOptions {
   Lanes lanes = Lanes::none;
   std::int64_t default_stream = 7;
+  Fit fit = Fit::strict;
   bool force = false;  // annotate what is annotated already; use files that do not fit
   ReadOptions read;
 };

@@ -33,11 +33,21 @@ Result<std::vector<AnnotationSource>> read_annotation_sources(const std::vector<
 
 // Which sources fit a trace: host, pid and rank agree wherever both sides have them.
 struct FitResult {
+  TraceInfo info;  // what the trace says about itself before its events; with the pid, if a source has one
   std::vector<const AnnotationSource*> fitting;
-  std::vector<std::string> passed_over;  // found in a folder: "NAME: rank 1, the trace has rank 0"
+  std::vector<std::string> passed_over;  // "NAME: rank 1, the trace has rank 0"
 };
-// `force`: all fit. Error (invalid_argument): one that was named by itself does not fit; the message says why.
-Result<FitResult> choose_sources(const std::vector<AnnotationSource>& sources, const TraceInfo& info, bool force);
+enum class Fit : std::uint8_t {
+  strict,   // a file that was named by itself must fit (else invalid_argument, with the reason); one of a folder is passed over
+  several,  // the trace is one of several, of which require_fits() was asked: what does not fit is passed over
+  forced,   // all fit
+};
+// Errors: what `how` says.
+Result<FitResult> choose_sources(const std::vector<AnnotationSource>& sources, TraceInfo info, Fit how);
+// The same for a trace that was not looked at yet. Errors: as read_trace too.
+Result<FitResult> choose_sources_for(const std::string& trace_path, const std::vector<AnnotationSource>& sources, Fit how);
+// Every source that was named by itself must fit one of the traces. Error (invalid_argument): the first that does not, and why.
+Result<void> require_fits(const std::vector<AnnotationSource>& sources, const std::vector<std::string>& trace_paths);
 
 // Several files as one: of two that know an id the later wins. Ids of `annotations()` are this set's own.
 class AnnotationSet {

@@ -80,12 +80,12 @@ TEST(ChooseSources, AFieldThatOneSideLacksFits) {
   info.host = "alpha";
   info.rank = 0;
   info.pid = 17;
-  EXPECT_EQ(choose_sources(sources, info, false)->fitting.size(), 1U);
+  EXPECT_EQ(choose_sources(sources, info, Fit::strict)->fitting.size(), 1U);
   sources[0].file.producer.host = "alpha";
   sources[0].file.producer.rank = 0;
   sources[0].file.producer.pid = 17;
-  EXPECT_EQ(choose_sources(sources, info, false)->fitting.size(), 1U);
-  EXPECT_EQ(choose_sources(sources, TraceInfo{}, false)->fitting.size(), 1U);
+  EXPECT_EQ(choose_sources(sources, info, Fit::strict)->fitting.size(), 1U);
+  EXPECT_EQ(choose_sources(sources, TraceInfo{}, Fit::strict)->fitting.size(), 1U);
 }
 
 TEST(ChooseSources, OneNamedByItselfThatDoesNotFitIsAnErrorWithTheReason) {
@@ -93,11 +93,11 @@ TEST(ChooseSources, OneNamedByItselfThatDoesNotFitIsAnErrorWithTheReason) {
   sources[0].file.producer.rank = 1;
   TraceInfo info;
   info.rank = 0;
-  const Result<FitResult> refused = choose_sources(sources, info, false);
+  const Result<FitResult> refused = choose_sources(sources, info, Fit::strict);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
   EXPECT_THAT(refused.error().message, HasSubstr("rank 1, the trace has rank 0"));
-  EXPECT_EQ(choose_sources(sources, info, true)->fitting.size(), 1U);
+  EXPECT_EQ(choose_sources(sources, info, Fit::forced)->fitting.size(), 1U);
 }
 
 TEST(ChooseSources, OneOfAFolderThatDoesNotFitIsPassedOverWithTheReason) {
@@ -108,7 +108,7 @@ TEST(ChooseSources, OneOfAFolderThatDoesNotFitIsPassedOverWithTheReason) {
   TraceInfo info;
   info.host = "alpha";
   info.pid = 5;
-  const Result<FitResult> fit = choose_sources(sources, info, false);
+  const Result<FitResult> fit = choose_sources(sources, info, Fit::strict);
   ASSERT_TRUE(fit.ok());
   EXPECT_THAT(fit->fitting, IsEmpty());
   EXPECT_THAT(fit->passed_over, ElementsAre("run.pkl: host \"beta\", the trace has host \"alpha\"; pid 4, the trace has pid 5"));
@@ -136,7 +136,7 @@ TEST(ReadSources, AFolderStandsForItsAnnotationFilesByName) {
   std::vector<std::string> names;
   for (const AnnotationSource& source : *sources) names.push_back(source.input.name);
   EXPECT_THAT(names, ElementsAre("a.json", "b.json", "broken.json"));
-  const Result<FitResult> fit = choose_sources(*sources, TraceInfo{}, true);
+  const Result<FitResult> fit = choose_sources(*sources, TraceInfo{}, Fit::forced);
   ASSERT_TRUE(fit.ok());
   EXPECT_EQ(fit->fitting.size(), 2U);
   EXPECT_THAT(fit->passed_over, ElementsAre(HasSubstr("broken.json: ")));

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "join/annotation_set.h"
+#include "join/peek.h"
 
 namespace graphtag {
 namespace {
@@ -105,6 +106,14 @@ std::string misfit(const Producer& producer, const TraceInfo& info) {
   return reason;
 }
 
+Error misfit_error(const AnnotationSource& source, const std::string& reason) {
+  return {ErrorCode::invalid_argument,
+          "these annotations are of another process: " + reason +
+              "; give the file of the process that was profiled, or use it all the same with --force",
+          source.file.path,
+          {}};
+}
+
 }  // namespace
 
 Result<std::vector<AnnotationSource>> read_annotation_sources(const std::vector<std::string>& paths) {
@@ -122,27 +131,49 @@ Result<std::vector<AnnotationSource>> read_annotation_sources(const std::vector<
   return sources;
 }
 
-Result<FitResult> choose_sources(const std::vector<AnnotationSource>& sources, const TraceInfo& info, bool force) {
+Result<FitResult> choose_sources(const std::vector<AnnotationSource>& sources, TraceInfo info, Fit how) {
   FitResult result;
+  result.info = std::move(info);
   for (const AnnotationSource& source : sources) {
     if (!source.unreadable.empty()) {
       result.passed_over.push_back(source.input.name + ": " + source.unreadable);
       continue;
     }
-    const std::string reason = force ? std::string{} : misfit(source.file.producer, info);
+    const std::string reason = how == Fit::forced ? std::string{} : misfit(source.file.producer, result.info);
     if (reason.empty()) {
       result.fitting.push_back(&source);
-    } else if (source.from_folder) {
+    } else if (source.from_folder || how == Fit::several) {
       result.passed_over.push_back(source.input.name + ": " + reason);
     } else {
-      return Error{ErrorCode::invalid_argument,
-                   "these annotations are of another process: " + reason +
-                       "; give the file of the process that was profiled, or use it all the same with --force",
-                   source.file.path,
-                   {}};
+      return misfit_error(source, reason);
     }
   }
   return result;
+}
+
+Result<FitResult> choose_sources_for(const std::string& trace_path, const std::vector<AnnotationSource>& sources, Fit how) {
+  const bool process_matters = how != Fit::forced && std::any_of(sources.begin(), sources.end(), [](const AnnotationSource& s) {
+                                 return s.file.producer.pid.has_value();
+                               });
+  Result<TraceInfo> info = peek_trace(trace_path, process_matters);
+  if (!info) return info.error();
+  return choose_sources(sources, *std::move(info), how);
+}
+
+Result<void> require_fits(const std::vector<AnnotationSource>& sources, const std::vector<std::string>& trace_paths) {
+  std::vector<FitResult> fits;
+  for (const std::string& path : trace_paths) {
+    Result<FitResult> fit = choose_sources_for(path, sources, Fit::several);
+    if (!fit) return fit.error();
+    fits.push_back(*std::move(fit));
+  }
+  for (const AnnotationSource& source : sources) {
+    const bool fits_one = std::any_of(fits.begin(), fits.end(), [&](const FitResult& fit) {
+      return std::find(fit.fitting.begin(), fit.fitting.end(), &source) != fit.fitting.end();
+    });
+    if (!fits_one && !source.from_folder) return misfit_error(source, misfit(source.file.producer, fits.front().info));
+  }
+  return {};
 }
 
 }  // namespace graphtag

@@ -10,7 +10,6 @@
 
 #include "join/args_names.h"
 #include "join/earlier_run.h"
-#include "join/peek.h"
 #include "join/tokens.h"
 
 namespace graphtag {
@@ -207,18 +206,13 @@ class Builder final : public EventVisitor {
 
 Result<OperationTable> read_operations(const std::string& trace_path, const std::vector<AnnotationSource>& sources,
                                        const JoinOptions& options) {
-  const bool process_matters = !options.force && std::any_of(sources.begin(), sources.end(), [](const AnnotationSource& s) {
-    return s.file.producer.pid.has_value();
-  });
-  Result<TraceInfo> info = peek_trace(trace_path, process_matters);
-  if (!info) return info.error();
-  Result<FitResult> fit = choose_sources(sources, *info, options.force);
+  Result<FitResult> fit = choose_sources_for(trace_path, sources, options.force ? Fit::forced : Fit::strict);
   if (!fit) return fit.error();
 
   OperationTable table;
   table.annotations = AnnotationSet(fit->fitting);
   table.passed_over = std::move(fit->passed_over);
-  Builder builder(table, earlier_run(*info));
+  Builder builder(table, earlier_run(fit->info));
   Result<ReadResult> read = read_trace(trace_path, builder, options.read);
   if (!read) return read.error();
   table.read = *std::move(read);

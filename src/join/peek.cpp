@@ -1,5 +1,8 @@
 #include "join/peek.h"
 
+#include <filesystem>
+#include <system_error>
+
 #include "join/tokens.h"
 #include "trace/reader.h"
 
@@ -51,6 +54,12 @@ class Peeker final : public EventVisitor {
 }  // namespace
 
 Result<TraceInfo> peek_trace(const std::string& trace_path, bool find_process) {
+  std::error_code ignored;
+  const std::filesystem::file_status status = std::filesystem::status(trace_path, ignored);
+  if (std::filesystem::is_fifo(status) || std::filesystem::is_socket(status)) {
+    return Error{
+        ErrorCode::invalid_argument, "a pipe cannot be read twice, and a trace is; write it to a file first", trace_path, {}};
+  }
   Peeker peeker(find_process);
   const Result<ReadResult> read = read_trace(trace_path, peeker);
   if (!read && !peeker.stopped) return read.error();

@@ -248,6 +248,27 @@ TEST(PerfettoWriter, OverlappingOperationsShareOneMergeKey) {
   EXPECT_THAT(on_track(trace, tracks[1]->uuid), ::testing::ElementsAre("b 10-20 0"));
 }
 
+// More tracks than remember their strings.
+TEST(PerfettoWriter, ManyOverlappingOperationsKeepTheirNamesAndRegions) {
+  Fixture f{{R"({"name": "a.b"})"}};
+  f.begin();
+  constexpr int kOperations = 100;
+  for (int i = 0; i < kOperations; ++i) {
+    ASSERT_TRUE(graphed("k" + std::to_string(i), i, 1000, 1, f.id_of(0)).give_to(*f.writer).ok());
+    ASSERT_TRUE(graphed("k" + std::to_string(i), 2000 + i, 1000, 2, f.id_of(0)).give_to(*f.writer).ok());
+  }
+  const auto trace = f.finish();
+  const auto tracks = named(trace, "stream 7");
+  ASSERT_EQ(tracks.size(), 100u);
+  for (int i = 0; i < kOperations; ++i) {
+    const auto span = [i](int start) { return std::to_string(start + i) + "-" + std::to_string(start + i + 1000); };
+    const auto kernel_name = "k" + std::to_string(i) + " ";
+    EXPECT_THAT(on_track(trace, tracks[static_cast<std::size_t>(i)]->uuid),
+                ::testing::ElementsAre("a " + span(0) + " 0", "a.b " + span(0) + " 1", kernel_name + span(0) + " 2",
+                                       "a " + span(2000) + " 0", "a.b " + span(2000) + " 1", kernel_name + span(2000) + " 2"));
+  }
+}
+
 TEST(PerfettoWriter, HostSlicesNestAndThoseThatDoNotGoBelow) {
   Fixture f;
   f.begin();
