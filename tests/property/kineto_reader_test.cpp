@@ -4,11 +4,11 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "tests/support/read_everything.h"
+#include "tests/support/valid_json.h"
 
 namespace graphtag {
 namespace {
@@ -202,10 +202,10 @@ RC_GTEST_PROP(KinetoReader, EventsAreValidJson, ()) {
   const std::string text = any_damaged_trace();
   const Everything all = read_everything(text);
   for (const auto& event : all.events) {
-    RC_ASSERT(nlohmann::json::parse(event.json, nullptr, false).is_object());
+    RC_ASSERT(test::valid_json(event.json) && event.json.front() == '{');
     if (!event.repaired) RC_ASSERT(text.compare(event.offset, event.json.size(), event.json) == 0);
   }
-  for (const auto& member : all.member_objects) RC_ASSERT(nlohmann::json::accept(member));
+  for (const auto& member : all.member_objects) RC_ASSERT(test::valid_json(member));
 }
 
 }  // namespace
