@@ -44,6 +44,8 @@ function(graphtag_test name)
   add_executable(${name} ${TEST_SOURCES})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${TEST_USES} graphtag_flags GTest::gtest_main GTest::gmock rapidcheck rapidcheck_gtest)
+  # Tests are compiled more often than they run.
+  target_compile_options(${name} PRIVATE -O1)
   target_compile_definitions(${name} PRIVATE GRAPHTAG_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
 endfunction()
