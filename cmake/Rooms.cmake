@@ -2,7 +2,7 @@
 include(GoogleTest OPTIONAL)
 
 add_library(graphtag_flags INTERFACE)
-target_compile_options(graphtag_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -fvisibility=hidden)
+target_compile_options(graphtag_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> -fvisibility=hidden)
 if(GRAPHTAG_WERROR)
   target_compile_options(graphtag_flags INTERFACE -Werror)
 endif()

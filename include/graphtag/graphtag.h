@@ -60,7 +60,8 @@ enum {
   GT_ERROR_TOO_LARGE = 11,       /* beyond a stated bound */
   GT_ERROR_IO = 12,              /* the operating system refused a file */
   GT_ERROR_OUT_OF_MEMORY = 13,
-  GT_ERROR_INTERNAL = 14 /* a mistake in graphtag; please report it with gt_last_error() */
+  GT_ERROR_INTERNAL = 14, /* a mistake in graphtag; please report it with gt_last_error() */
+  GT_ERROR_REFUSED = 15   /* CUDA does not know the graph, exec graph or node */
 };
 
 /* Stands for the length of a text that ends with a NUL. */
@@ -269,6 +270,7 @@ typedef struct gt_counters {
   uint64_t retired_bytes;   /* now */
   uint64_t retired_dropped; /* tables that went over the limit */
   uint64_t annotations;     /* distinct ones, merged ones included, now */
+  uint64_t stale_ids;       /* answers of GT_ORIGIN_STALE_ID */
   uint64_t failures;        /* events that could not be recorded: out of memory, a call refused by the driver */
 } gt_counters;
 GT_API gt_status gt_counters_get(gt_counters* counters) GT_NOEXCEPT;

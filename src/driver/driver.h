@@ -84,7 +84,8 @@ struct CaptureInfo {
 //
 // In a COPY a node's id is final from node_cloned on (in node_created it counts up as if no node had ever been destroyed), but
 // nested nodes of an instantiation get theirs only by exec_created; until then they answer with the copy's. Nodes that allocate
-// or free memory have no node_created in a COPY. An update tells of nodes whose parameters change, not of those that stay the same.
+// or free memory have no node_created in a COPY. An update tells of nodes whose parameters change, not of those that stay the
+// same.
 enum class GraphEventKind : std::uint8_t {
   graph_created,                // graph
   graph_destroy_starting,       // graph

@@ -73,7 +73,9 @@ void RealDriver::State::load() {
     if (is_cupti(path)) candidates.push_back(path);
   }
   if (candidates.size() > 1) facts.cupti.others.assign(candidates.begin() + 1, candidates.end());
-  if (candidates.empty()) candidates = cupti_candidates(facts.cuda.version, mapped, environment_variable);
+  // Without a driver CUPTI can do nothing: it stays out of the process.
+  if (candidates.empty() && !facts.cuda.path.empty())
+    candidates = cupti_candidates(facts.cuda.version, mapped, environment_variable);
   for (const std::string& candidate : candidates) {
     if (void* handle = open_library(candidate, facts.cupti); handle != nullptr) {
       look_up(Library::cupti, handle);

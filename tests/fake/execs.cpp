@@ -114,8 +114,8 @@ std::vector<ExecItem> Model::pair_items(const Graph* source, const Graph* copy) 
   return items;
 }
 
-// Takes the nodes of the graphs that `graph`'s nodes hold into the exec graph, numbered on: for each holder the nodes of its bodies
-// in order, then what is nested in the bodies, last body first. Child-graph nodes and the graphs themselves go.
+// Takes the nodes of the graphs that `graph`'s nodes hold into the exec graph, numbered on: for each holder the nodes of its
+// bodies in order, then what is nested in the bodies, last body first. Child-graph nodes and the graphs themselves go.
 void Model::flatten(Graph* graph, Graph* image) {
   const std::vector<Node*> snapshot = graph->nodes;
   for (Node* holder : snapshot) {

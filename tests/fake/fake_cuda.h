@@ -1,5 +1,5 @@
-// A model of CUDA graphs in this process, for tests without a GPU: it hands out ids, copies, instantiates, captures and calls back
-// as an H200 of driver 580.159 was seen to (tests/golden/), and says which record each node of an exec graph makes.
+// A model of CUDA graphs in this process, for tests without a GPU: it hands out ids, copies, instantiates, captures and calls
+// back as an H200 of driver 580.159 was seen to (tests/golden/), and says which record each node of an exec graph makes.
 //
 //   FakeCuda cuda;
 //   cuda.driver()                                               graphtag's side: ids, frontiers, callbacks
@@ -8,8 +8,8 @@
 //   ExecHandle x = cuda.instantiate(g);
 //   cuda.replay(x)  -> {exec id:0, kernel, 7}                   resolve(record.id) must be what the test knows of 7
 //
-// Several threads may use one FakeCuda, each its own graphs and streams; callbacks run without a lock. Failing calls return null or false, as
-// CUDA's return an error, and change nothing.
+// Several threads may use one FakeCuda, each its own graphs and streams; callbacks run without a lock. Failing calls return null or
+// false, as CUDA's return an error, and change nothing.
 #pragma once
 
 #include <cstdint>

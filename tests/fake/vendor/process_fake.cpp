@@ -1,0 +1,10 @@
+#include "tests/fake/vendor/process_fake.h"
+
+namespace graphtag::fake {
+
+FakeCuda& process_fake() {
+  static auto* fake = new FakeCuda;  // callbacks may come at exit
+  return *fake;
+}
+
+}  // namespace graphtag::fake
