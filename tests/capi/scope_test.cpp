@@ -1,0 +1,130 @@
+// Windows and scopes, and all that can be done to them wrongly.
+#include <thread>
+
+#include "tests/capi/fixture.h"
+
+namespace graphtag::capi {
+namespace {
+
+class Scopes : public WithFakeCuda {
+ protected:
+  std::string current() {
+    gt_annotation annotation{0};
+    EXPECT_EQ(gt_scope_current(&annotation), GT_OK);
+    return annotation.value == 0 ? "-" : nlohmann::json::parse(json_of(annotation))["name"].get<std::string>();
+  }
+};
+
+TEST_F(Scopes, CountOnlyWhileAWindowIsOpen) {
+  EXPECT_EQ(gt_active(), 0);
+  EXPECT_EQ(gt_scope_begin_name("before", GT_NUL), GT_OK);
+  const gt_window window = open_window();
+  EXPECT_NE(gt_active(), 0);
+  EXPECT_EQ(current(), "-") << "a scope that began before the window is not seen";
+  EXPECT_EQ(gt_scope_end(), GT_ERROR_NO_SCOPE);
+  EXPECT_EQ(gt_scope_begin_name("in", GT_NUL), GT_OK);
+  EXPECT_EQ(current(), "in");
+  EXPECT_EQ(gt_window_close(window), GT_OK);
+  EXPECT_EQ(gt_active(), 0);
+  EXPECT_EQ(gt_scope_end(), GT_OK);
+  open_window();
+  EXPECT_EQ(current(), "-") << "the last window's end ended it";
+  EXPECT_EQ(gt_scope_end(), GT_ERROR_NO_SCOPE);
+}
+
+TEST_F(Scopes, NestInOrder) {
+  open_window();
+  EXPECT_EQ(gt_scope_begin(annotation(R"("outer")")), GT_OK);
+  gt_scope first{0}, second{0};
+  EXPECT_EQ(gt_scope_open(annotation(R"("first")"), &first), GT_OK);
+  EXPECT_EQ(gt_scope_open(annotation(R"("second")"), &second), GT_OK);
+  EXPECT_NE(first.value, second.value);
+  EXPECT_EQ(current(), "second");
+  EXPECT_EQ(gt_scope_close(first), GT_OK) << "handles close in any order";
+  EXPECT_EQ(current(), "second");
+  EXPECT_EQ(gt_scope_close(first), GT_ERROR_INVALID_HANDLE) << "but once";
+  EXPECT_EQ(gt_scope_close(second), GT_OK);
+  EXPECT_EQ(current(), "outer");
+  EXPECT_EQ(gt_scope_end(), GT_OK);
+  EXPECT_EQ(gt_scope_end(), GT_ERROR_NO_SCOPE);
+}
+
+TEST_F(Scopes, AreTheThreads) {
+  open_window();
+  ASSERT_EQ(gt_scope_begin_name("mine", GT_NUL), GT_OK);
+  gt_scope opened{0};
+  ASSERT_EQ(gt_scope_open(annotation(R"("opened")"), &opened), GT_OK);
+  gt_annotation here{0};
+  ASSERT_EQ(gt_scope_current(&here), GT_OK);
+  std::thread([&] {
+    EXPECT_EQ(current(), "-");
+    EXPECT_EQ(gt_scope_end(), GT_ERROR_NO_SCOPE);
+    EXPECT_EQ(gt_scope_close(opened), GT_ERROR_WRONG_THREAD);
+    EXPECT_EQ(gt_scope_begin(here), GT_OK) << "scopes are taken to another thread";
+    EXPECT_EQ(current(), "opened");
+  }).join();
+  EXPECT_EQ(gt_scope_close(opened), GT_OK);
+  EXPECT_EQ(gt_scope_end(), GT_OK);
+}
+
+TEST_F(Scopes, RefuseWhatIsNoAnnotation) {
+  open_window();
+  gt_scope scope{5};
+  EXPECT_EQ(gt_scope_begin({123}), GT_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(gt_scope_open({123}, &scope), GT_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(scope.value, 5U);
+  EXPECT_EQ(gt_scope_open(annotation("{}"), nullptr), GT_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(gt_scope_begin_name("", 0), GT_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(gt_scope_close({123}), GT_ERROR_INVALID_HANDLE);
+}
+
+TEST_F(Scopes, WindowsNestAndCloseOnce) {
+  const gt_window outer = open_window(), inner = open_window();
+  EXPECT_NE(outer.value, inner.value);
+  EXPECT_EQ(gt_window_close(outer), GT_OK);
+  EXPECT_NE(gt_active(), 0);
+  EXPECT_EQ(gt_window_close(outer), GT_ERROR_INVALID_HANDLE);
+  gt_observer observer = 9;
+  EXPECT_EQ(gt_window_observer(outer, &observer), GT_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(gt_window_observer(inner, &observer), GT_OK);
+  EXPECT_EQ(observer, gt_observer{GT_OBSERVER_CALLBACKS});
+  EXPECT_EQ(gt_window_observer(inner, nullptr), GT_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(gt_window_close(inner), GT_OK);
+  EXPECT_EQ(gt_active(), 0);
+}
+
+TEST_F(Scopes, WindowOptionsAreLookedAt) {
+  gt_window window{3};
+  gt_window_options options{};
+  EXPECT_EQ(gt_window_open(&options, &window), GT_ERROR_INVALID_SIZE);
+  options.size = sizeof options + 8;
+  EXPECT_EQ(gt_window_open(&options, &window), GT_ERROR_INVALID_SIZE);
+  options.size = sizeof options;
+  options.observer = 3;
+  EXPECT_EQ(gt_window_open(&options, &window), GT_ERROR_INVALID_ARGUMENT);
+  options.observer = GT_OBSERVER_BOUNDARY;
+  options.flags = 2;
+  EXPECT_EQ(gt_window_open(&options, &window), GT_ERROR_INVALID_ARGUMENT);
+  options.flags = 0;
+  options.stream_count = 1;
+  EXPECT_EQ(gt_window_open(&options, &window), GT_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(window.value, 3U);
+  EXPECT_EQ(gt_active(), 0);
+}
+
+TEST_F(Scopes, CallbacksAreRefusedAndAutoFallsBackWhereAnotherToolHoldsCupti) {
+  ASSERT_TRUE(cuda().take_subscription());
+  gt_window_options options{};
+  options.size = sizeof options;
+  options.observer = GT_OBSERVER_CALLBACKS;
+  gt_window window{0};
+  EXPECT_EQ(gt_window_open(&options, &window), GT_ERROR_BUSY);
+  EXPECT_EQ(gt_active(), 0);
+  gt_observer observer = GT_OBSERVER_AUTO;
+  EXPECT_EQ(gt_window_observer(open_window(GT_OBSERVER_AUTO), &observer), GT_OK);
+  EXPECT_EQ(observer, gt_observer{GT_OBSERVER_BOUNDARY});
+  EXPECT_TRUE(cuda().release_subscription());
+}
+
+}  // namespace
+}  // namespace graphtag::capi

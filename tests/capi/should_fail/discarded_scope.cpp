@@ -1,0 +1,8 @@
+// refused: nodiscard|unused
+#include <string>
+
+#include "graphtag/graphtag.hpp"
+
+int main() {
+  gt::Scope{"decoder"};  // ends at once
+}
