@@ -5,13 +5,13 @@
 
 namespace graphtag {
 
-ExecTable::ExecTable(GraphId id, Ledger& ledger) : id_(id), accounted_(ledger, sizeof(ExecTable)) {}
+ExecTable::ExecTable(GraphId id, ExecBasis basis, std::int64_t created_ns, Ledger& ledger)
+    : id_(id), created_ns_(created_ns), basis_(std::move(basis)), accounted_(ledger, bytes()) {}
 
-ExecBasis ExecTable::set_basis(ExecBasis basis, std::int64_t time_ns) {
+ExecBasis ExecTable::replace_basis(ExecBasis basis) {
   const std::lock_guard lock(mutex_);
   std::swap(basis_, basis);
   overrides_.clear();
-  if (!created_ns_) created_ns_ = time_ns;
   accounted_.update(bytes());
   return basis;
 }

@@ -32,12 +32,12 @@ class ExecTable {
  public:
   using Override = RunList::Entry;
 
-  ExecTable(GraphId id, Ledger& ledger);
+  ExecTable(GraphId id, ExecBasis basis, std::int64_t created_ns, Ledger& ledger);
 
   GraphId id() const { return id_; }
 
-  // Replaces the basis, drops overrides, and returns the old basis. The first call says when the exec graph was created.
-  ExecBasis set_basis(ExecBasis basis, std::int64_t time_ns);
+  // Replaces the basis, drops overrides, and returns the old basis.
+  ExecBasis replace_basis(ExecBasis basis);
   // Changes, ascending by id, at most one an id. One that has the annotation that the id has anyway takes its override away.
   // False once the exec graph is closed. May throw std::bad_alloc, and has done nothing then.
   bool update(std::span<const Override> changes);
@@ -52,7 +52,8 @@ class ExecTable {
   struct Facts {
     ExecBasis basis;
     std::vector<Override> overrides;
-    std::optional<std::int64_t> created_ns, destroyed_ns;
+    std::int64_t created_ns;
+    std::optional<std::int64_t> destroyed_ns;
   };
   Facts facts() const;
 
@@ -67,10 +68,11 @@ class ExecTable {
   std::size_t bytes() const;
 
   const GraphId id_;
+  const std::int64_t created_ns_;
   mutable std::mutex mutex_;  // guards what follows; taken before the template's
   ExecBasis basis_;
   std::vector<Override> overrides_;  // ascending by id
-  std::optional<std::int64_t> created_ns_, destroyed_ns_;
+  std::optional<std::int64_t> destroyed_ns_;
   bool open_ = true;
   AccountedBytes accounted_;
 };
