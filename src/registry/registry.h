@@ -58,7 +58,7 @@ struct RegistryCounters {
   std::uint64_t annotation_bytes = 0;                   // about
   std::uint64_t dropped = 0;                            // graphs and exec graphs dropped for a byte limit, so far
   std::uint64_t stale = 0;                              // answers of Origin::stale_id so far
-  std::uint64_t late = 0;                               // nodes reported for a graph already destroyed, so far
+  std::uint64_t late = 0;                               // nodes and exec graphs reported after their destruction, so far
   std::uint64_t lost = 0;                               // facts that could not be kept, so far
 };
 

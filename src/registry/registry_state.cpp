@@ -162,22 +162,17 @@ void Registry::State::make_exec(GraphId exec, GraphId template_graph, std::int64
 
   {
     const std::lock_guard lock(lifecycle);
+    const std::shared_ptr<ExecTable> known = execs.find(exec);
+    if (known && !known->is_open()) return count_one(ledger.late);
     if (const std::shared_ptr<GraphLog>& built_from = basis.built_from) {
       ++built_from->live_execs;
       built_from->mark_instantiated();
     }
-    // A new exec graph is whole when others first see it.
-    bool is_new = false;
-    const auto make = [&] {
-      is_new = true;
-      return std::make_shared<ExecTable>(exec, std::move(basis), time_ns, ledger);
-    };
-    const std::shared_ptr<ExecTable> table = execs.find_or_insert(exec, make);
-    if (!is_new && !table->is_open()) {
-      count_one(ledger.late);
-      release_template(basis.built_from);
-    } else if (!is_new) {
-      release_template(table->replace_basis(std::move(basis)).built_from);
+    if (known) {
+      release_template(known->replace_basis(std::move(basis)).built_from);
+    } else {
+      // It is whole when others first see it.
+      execs.find_or_insert(exec, [&] { return std::make_shared<ExecTable>(exec, std::move(basis), time_ns, ledger); });
     }
   }
   bound_live_bytes();

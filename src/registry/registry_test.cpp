@@ -378,6 +378,17 @@ TEST_F(RegistryTest, ARecordAfterTheDestructionIsStale) {
   EXPECT_EQ(registry.counters().stale, 1u);
 }
 
+TEST_F(RegistryTest, ADestroyedExecGraphStaysWhatItWas) {
+  nodes(kGraph, 0, 1, "a");
+  registry.exec_created(kExec, kGraph, 1);
+  registry.exec_destroyed(kExec, 2);
+  nodes(kOther, 0, 1, "b");
+  registry.exec_created(kExec, kOther, 3);
+  EXPECT_EQ(resolved(node(kExec, 0)), "a (callback)");
+  EXPECT_EQ(registry.counters().late, 1u);
+  EXPECT_EQ(registry.counters().retired_execs, 1u);
+}
+
 TEST_F(RegistryTest, DestroyingAGraphDestroysWhatItHolds) {
   nodes(kGraph, 0, 1, "a");
   nodes(kChild, 0, 1, "b");
