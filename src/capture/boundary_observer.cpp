@@ -123,7 +123,7 @@ void BoundaryObserver::read_graph(ThreadState& thread, GraphId id, Graph& graph)
   const Tag tag = open_now(thread, graph);
   if (!graph.seen) {
     // The capture is over, and its graph perhaps gone.
-    if (!graph.tail) graph.tail = Tag{tag.annotation, Origin::boundary_approximate};
+    end_graph(thread, graph, 0);
     return;
   }
   const bool first = graph.fresh;
@@ -134,16 +134,36 @@ void BoundaryObserver::read_graph(ThreadState& thread, GraphId id, Graph& graph)
   read_bodies(thread, graph.conditionals, 0);
 }
 
+void BoundaryObserver::end_graph(const ThreadState& thread, Graph& graph, int depth) {
+  if (!graph.tail) graph.tail = Tag{open_now(thread, graph).annotation, Origin::boundary_approximate};
+  if (depth > kDeepest) return;
+  for (const NodeId conditional : graph.conditionals) {
+    for (const GraphId body : bodies_[conditional].ids) end_graph(thread, graphs_[body], depth + 1);
+  }
+}
+
 // Bodies live as long as the graph that is being captured.
 void BoundaryObserver::read_bodies(ThreadState& thread, const std::vector<NodeId>& conditionals, int depth) {
   if (depth > kDeepest) return;
   for (const NodeId conditional : conditionals) {
     for (const GraphId id : bodies_[conditional].ids) {
       Graph& body = graphs_[id];
-      if (!body.seen) grow(id, body, count_end(body), open_now(thread, body));
+      if (!body.seen) grow(id, body, highest_end(body), open_now(thread, body));
       read_bodies(thread, body.conditionals, depth + 1);
     }
   }
+}
+
+// One past the highest local id of a live node. Nodes of bodies come and go by hand, so that counting them would not do.
+std::uint32_t BoundaryObserver::highest_end(const Graph& graph) {
+  const std::optional<std::vector<NodeHandle>> nodes = list_nodes(*driver_, graph.handle);
+  if (!nodes) failures_.fetch_add(1, std::memory_order_relaxed);
+  std::uint32_t end = 0;
+  for (const NodeHandle node : nodes.value_or(std::vector<NodeHandle>{})) {
+    NodeId id;
+    if (driver_->node_id(node, id).ok()) end = std::max(end, id.local().value + 1);
+  }
+  return end;
 }
 
 // One past the highest local id, by counting nodes: no node is destroyed during a capture, so only the first time their ids are asked.
@@ -154,11 +174,7 @@ std::uint32_t BoundaryObserver::count_end(Graph& graph) {
     return graph.end;
   }
   if (graph.fresh) {
-    std::uint32_t end = 0;
-    for (const NodeHandle node : list_nodes(*driver_, graph.handle).value_or(std::vector<NodeHandle>{})) {
-      NodeId id;
-      if (driver_->node_id(node, id).ok()) end = std::max(end, id.local().value + 1);
-    }
+    const std::uint32_t end = highest_end(graph);
     graph.destroyed = end - std::min(end, static_cast<std::uint32_t>(count));
     graph.fresh = false;
   }
@@ -196,9 +212,11 @@ void BoundaryObserver::drop_ended_graphs() {
   });
 }
 
-void BoundaryObserver::link_bodies(NodeId node, std::span<const GraphHandle> handles, std::span<const GraphId> ids) noexcept {
+void BoundaryObserver::link_bodies(ThreadState& thread, NodeId node, std::span<const GraphHandle> handles,
+                                   std::span<const GraphId> ids) noexcept {
   const std::lock_guard lock(mutex_);
   try {
+    if (driver_ != nullptr) read(thread);
     const auto holding = graphs_.find(node.graph());
     const ThreadKey creator = holding == graphs_.end() ? ThreadKey{} : holding->second.creator;
     for (std::size_t i = 0; i < ids.size(); ++i) {

@@ -57,7 +57,8 @@ class BoundaryObserver {
 
   // `exec` was made from `graph`, or updated with it. False: the driver refused.
   bool link_exec(ThreadState& thread, const Driver& driver, GraphId exec, GraphHandle graph, bool numbering_checked) noexcept;
-  void link_bodies(NodeId node, std::span<const GraphHandle> bodies, std::span<const GraphId> ids) noexcept;
+  // Reads a boundary first, so that the capture that the bodies belong to is known.
+  void link_bodies(ThreadState& thread, NodeId node, std::span<const GraphHandle> bodies, std::span<const GraphId> ids) noexcept;
 
   std::uint64_t boundaries_read() const noexcept { return boundaries_read_.load(std::memory_order_relaxed); }
   std::uint64_t failures() const noexcept { return failures_.load(std::memory_order_relaxed); }
@@ -102,7 +103,10 @@ class BoundaryObserver {
   std::uint32_t frontier_end(Stream& stream, const CaptureInfo& info);
   void read_graph(ThreadState& thread, GraphId id, Graph& graph);
   void read_bodies(ThreadState& thread, const std::vector<NodeId>& conditionals, int depth);
+  // Its capture is over: remembers what its last nodes have, and those of its bodies.
+  void end_graph(const ThreadState& thread, Graph& graph, int depth);
   std::uint32_t count_end(Graph& graph);
+  std::uint32_t highest_end(const Graph& graph);
   void grow(GraphId id, Graph& graph, std::uint32_t end, const Tag& tag);
   Tag open_now(const ThreadState& thread, const Graph& graph) const;
   void report(ThreadState& thread, const GraphWalk& walk);

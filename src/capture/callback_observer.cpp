@@ -128,6 +128,8 @@ void CallbackObserver::node_cloned(ThreadState& thread, const GraphEvent& event)
   const Driver& driver = *driver_.load(std::memory_order_relaxed);
   CopyWatch::Copy copy{event.node, {}, {}};
   if (!ask(driver.node_id(event.node, copy.id)) || !ask(driver.node_id(event.original_node, copy.original))) return;
+  thread.copies.node_cloning(event.node);
+  keep(thread.copies.take_decided());
   book_.may_hold(copy.id, thread.copies.node_cloned(copy));
 }
 
@@ -220,24 +222,32 @@ void CallbackObserver::exec_destroy_starting(ThreadState&, const GraphEvent& eve
   registry_->exec_destroyed(id, unix_time_ns());
 }
 
-void CallbackObserver::node_updated(ThreadState&, const GraphEvent& event) {
+void CallbackObserver::node_updated(ThreadState& thread, const GraphEvent& event) {
+  flush(thread);
   const Driver& driver = *driver_.load(std::memory_order_relaxed);
   NodeId exec_node, source;
   if (!ask(driver.node_id(event.node, exec_node)) || !ask(driver.node_id(event.original_node, source))) return;
   {
     const std::lock_guard lock(execs_mutex_);
     const auto exec = execs_.find(exec_node.graph().value);
-    const bool nested = exec != execs_.end() && exec_node.local().value >= exec->second.template_ids;
-    if (nested) link_if_held(source.graph());
+    if (exec != execs_.end()) exec->second.updated[exec_node.local().value] = source;
+    if (exec != execs_.end() && exec_node.local().value < exec->second.template_ids) {
+      book_.is_outermost(source.graph());
+    } else {
+      link_if_held(source.graph());
+    }
   }
   const NodePairs pair{exec_node.local(), source, 1};
   registry_->exec_updated(exec_node.graph(), {&pair, 1}, Origin::updated);
 }
 
-// `graph` was seen inside another one.
+// `graph` was seen inside another one, which may be held itself. What is held has the higher id.
 void CallbackObserver::link_if_held(GraphId graph) {
-  const std::optional<GraphBook::Holder> holder = book_.holder(graph);
-  if (holder) link(graph, *holder);
+  for (std::optional<GraphBook::Holder> holder = book_.holder(graph); holder; holder = book_.holder(graph)) {
+    link(graph, *holder);
+    if (!(holder->node.graph() < graph)) return;
+    graph = holder->node.graph();
+  }
 }
 
 // False: it was known.

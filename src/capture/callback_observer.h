@@ -36,6 +36,8 @@ class CallbackObserver final : public GraphObserver {
   // Asks the driver for the kinds of the nodes of all graphs that the calling thread made, counts those that make GPU records, and
   // makes sure which nodes hold graphs. Not inside a callback. Other threads' graphs are left out: they may be destroying them.
   void settle() noexcept;
+  // The thread is outside CUDA's calls: what was copied on it is a node like any other.
+  void flush(ThreadState& thread) noexcept;
   // Whether the instantiation of this exec graph was seen.
   bool saw_exec(GraphId exec) const noexcept;
   // `bodies` are those of `node` for certain.
@@ -67,9 +69,10 @@ class CallbackObserver final : public GraphObserver {
   std::vector<Placed> place(const std::vector<CopyWatch::Copy>& nodes, GraphId exec);
   void link_if_held(GraphId graph);
   bool link(GraphId graph, const GraphBook::Holder& holder);
-  bool count_nodes(const GraphBook::Known& graph);
-  bool link_held_by(NodeHandle node, NodeType type);
-  void place_again();
+  // Both add the graphs of which it came to light what holds them.
+  void count_nodes(const GraphBook::Known& graph, std::vector<GraphId>& linked);
+  void link_held_by(NodeHandle node, NodeType type, std::vector<GraphId>& linked);
+  void place_again(const std::vector<GraphId>& linked);
   bool ask(DriverResult result) noexcept;  // counts a refusal
 
   Registry* registry_;
@@ -85,6 +88,7 @@ class CallbackObserver final : public GraphObserver {
     GraphId template_graph;
     std::uint32_t template_ids = 0;
     std::vector<NodePairs> nested;
+    boost::unordered_flat_map<std::uint32_t, NodeId> updated;  // exec-local id -> the node that replaced it last
   };
   mutable std::mutex execs_mutex_;
   // Both under execs_mutex_.

@@ -66,6 +66,10 @@ void CopyWatch::decide() {
   decided_.insert(decided_.end(), last_holds_.begin(), last_holds_.end());
 }
 
+void CopyWatch::node_cloning(NodeHandle node) {
+  if (last_ != node) decide();
+}
+
 std::vector<GraphId> CopyWatch::node_cloned(const Copy& copy) {
   std::vector<GraphId> holds;
   if (last_ == copy.node) {
@@ -73,7 +77,6 @@ std::vector<GraphId> CopyWatch::node_cloned(const Copy& copy) {
     holds.swap(last_holds_);
   }
   last_ = nullptr;
-  decide();
   settled_ = {};
   if (!is_copy(copy.id.graph())) copies_.push_back(copy.id.graph());
   nodes_[copy.node] = copy;

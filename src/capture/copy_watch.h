@@ -44,6 +44,8 @@ class CopyWatch {
     std::vector<GraphId> holds;  // graphs that the node may hold
   };
   Created node_created(NodeHandle node, NodeId id);
+  // Before node_cloned of `node`: if another node was undecided, it was the program's.
+  void node_cloning(NodeHandle node);
   // The graphs that the node may hold, by the id that it has now.
   std::vector<GraphId> node_cloned(const Copy& copy);
   void node_destroyed(NodeHandle node) noexcept;
@@ -53,7 +55,8 @@ class CopyWatch {
   std::vector<Copy> take_decided();
   // cudaGraphClone made `graph`, and whatever is nested in it.
   std::vector<Copy> take_clone(GraphId graph);
-  // The thread is outside CUDA's calls: nothing is undecided.
+  // The thread is not in a call that copies: nothing is undecided.
+  bool has_pending() const noexcept { return undecided_ || !nodes_.empty(); }
   std::vector<Copy> take_all();
   // Ends an instantiation. What was copied before it into graphs older than `exec` is in `older`.
   struct Instantiation {

@@ -44,7 +44,9 @@ struct Recorder::State {
   RecordStatus push(AnnotationId annotation, std::uint64_t handle, ThreadState& thread) noexcept;
   template <typename Change>
   auto change_scopes(ThreadState& thread, Change change) noexcept {
-    if (mode.load(std::memory_order_acquire) == Mode::boundary) return boundary.at_boundary(thread, change);
+    const Mode now = mode.load(std::memory_order_acquire);
+    if (now == Mode::boundary) return boundary.at_boundary(thread, change);
+    if (now == Mode::callbacks) callbacks.flush(thread);
     return change();
   }
 
@@ -255,6 +257,8 @@ RecordStatus Recorder::link_bodies(NodeHandle node, std::span<const GraphHandle>
   NodeId id;
   const DriverResult result = driver.node_id(node, id);
   if (!result.ok()) return result.status == DriverStatus::missing ? RecordStatus::unavailable : RecordStatus::refused;
+  ThreadState* thread = state.threads.current();
+  if (thread == nullptr) return RecordStatus::out_of_memory;
   try {
     std::vector<GraphId> ids(bodies.size());
     for (std::size_t i = 0; i < bodies.size(); ++i) {
@@ -263,7 +267,7 @@ RecordStatus Recorder::link_bodies(NodeHandle node, std::span<const GraphHandle>
     if (state.mode.load() == Mode::callbacks) {
       state.callbacks.link_bodies(id, ids);
     } else {
-      state.boundary.link_bodies(id, bodies, ids);
+      state.boundary.link_bodies(*thread, id, bodies, ids);
     }
     return RecordStatus::ok;
   } catch (const std::bad_alloc&) {

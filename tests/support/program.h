@@ -96,10 +96,16 @@ struct PlainGraph {
   }
 };
 
+// Objects are equal whatever the order of their keys.
+inline nlohmann::json sorted(const Json& object) {
+  return nlohmann::json::parse(object.dump());
+}
+
 struct PlainRecord {
   std::uint64_t tag = 0;
   Json annotation;
-  bool operator==(const PlainRecord&) const = default;
+  bool operator==(const PlainRecord& other) const { return tag == other.tag && sorted(annotation) == sorted(other.annotation); }
+  friend void PrintTo(const PlainRecord& record, std::ostream* out) { *out << record.tag << ": " << record.annotation.dump(); }
 };
 
 inline bool makes_record(NodeType type) {
