@@ -236,16 +236,19 @@ bool cell_before(const Cell& a, const Cell& b, bool ascending) {
 
 Result<void> choose_columns(Table& table, const std::vector<std::string>& names) {
   std::vector<std::size_t> chosen;
+  chosen.reserve(names.size());
   for (const std::string& name : names) {
     Result<std::size_t> column = find_column(table.columns, name, "--columns");
     if (!column) return std::move(column).error();
     chosen.push_back(*column);
   }
   std::vector<Column> columns;
+  columns.reserve(chosen.size());
   for (const std::size_t column : chosen) columns.push_back(table.columns[column]);
   for (std::vector<TableRow>* rows : {&table.rows, &table.footer}) {
     for (TableRow& row : *rows) {
       std::vector<Cell> cells;
+      cells.reserve(chosen.size());
       for (const std::size_t column : chosen) cells.push_back(row.cells[column]);
       if (!chosen.empty() && chosen.front() != 0) {
         row.indent = 0;

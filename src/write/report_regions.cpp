@@ -134,6 +134,7 @@ Result<void> RegionPrinter::choose_rows() {
     order.resize(top);
     std::sort(order.begin(), order.end());
     std::vector<RegionRow> kept;
+    kept.reserve(top);
     for (const std::size_t i : order) kept.push_back(std::move(rows_[i]));
     rows_ = std::move(kept);
   }
