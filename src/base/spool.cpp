@@ -12,7 +12,10 @@ namespace graphtag {
 namespace {
 
 Error spool_error(const std::string& folder, const std::string& what, int number) {
-  return {ErrorCode::io, what + ": " + std::strerror(number) + "; set TMPDIR to a folder with more room", folder, {}};
+  return {ErrorCode::io,
+          what + ": " + std::strerror(number) + "; set TMPDIR to a folder that can be written and has more room",
+          folder,
+          {}};
 }
 
 }  // namespace

@@ -153,7 +153,7 @@ Result<std::unique_ptr<ByteSink>> open_sink(const std::string& path, bool gzip) 
   if (!file) return std::move(file).error();
   std::unique_ptr<ByteSink> sink = std::make_unique<FileSink>(std::move(file).value());
   if (gzip) return gzip_sink(std::move(sink));
-  // Writing 600 MB to a file costs the kernel a third of a second, which another core can spend.
+  // The copy into the page cache costs time that another core can spend.
   return std::unique_ptr<ByteSink>(std::make_unique<SinkThread>(std::move(sink), [](std::string_view bytes, bool, ByteSink& out) {
     return bytes.empty() ? Result<void>{} : out.write(bytes);
   }));

@@ -6,10 +6,10 @@
 
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/external_sort.h"
 
@@ -63,7 +63,7 @@ struct ReadRecord {
   void read(std::string_view bytes) {
     std::memcpy(&head, bytes.data(), sizeof head);
     used.resize(head.used_strings);
-    std::memcpy(used.data(), bytes.data() + sizeof head, used.size() * sizeof(std::uint32_t));
+    if (!used.empty()) std::memcpy(used.data(), bytes.data() + sizeof head, used.size() * sizeof(std::uint32_t));
     body = bytes.substr(sizeof head + used.size() * sizeof(std::uint32_t));
   }
 };
