@@ -207,7 +207,7 @@ GT_API gt_status gt_node_id(const void* node, uint64_t* id) GT_NOEXCEPT;
 GT_API gt_status gt_label_graph(const void* graph, const char* json, size_t length) GT_NOEXCEPT;
 
 /* Says which CUgraph an exec graph was instantiated from, where no callback told: the boundary observer cannot know. Call it
- * right after the instantiation, before the graph changes. */
+ * right after the instantiation, before the graph changes; and with the new graph after each cudaGraphExecUpdate. */
 GT_API gt_status gt_link_exec(const void* exec, const void* graph) GT_NOEXCEPT;
 
 /* Says which graphs are the bodies of a conditional node, in order, where no callback told. Call it when they are made, before
