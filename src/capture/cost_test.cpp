@@ -11,19 +11,41 @@
 #include "capture/process.h"
 #include "tests/support/program.h"
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define GRAPHTAG_SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define GRAPHTAG_SANITIZED
+#endif
+#endif
+#if defined(GRAPHTAG_SANITIZED)
+#include <sanitizer/allocator_interface.h>
+#endif
+
 namespace {
 
 thread_local bool counting = false;
 thread_local std::uint64_t allocations = 0;
 
+#if defined(GRAPHTAG_SANITIZED)
+// A sanitizer has its own operator new, and tells of allocations by hooks.
+void on_allocation(const volatile void*, std::size_t) {
+  if (counting) ++allocations;
+}
+void on_release(const volatile void*) {}
+const int hooks = __sanitizer_install_malloc_and_free_hooks(on_allocation, on_release);
+#else
 void* counted(std::size_t size) {
   if (counting) ++allocations;
   if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
   throw std::bad_alloc();
 }
 
+#endif
+
 }  // namespace
 
+#if !defined(GRAPHTAG_SANITIZED)
 void* operator new(std::size_t size) {
   return counted(size);
 }
@@ -42,6 +64,7 @@ void operator delete(void* memory, std::size_t) noexcept {
 void operator delete[](void* memory, std::size_t) noexcept {
   std::free(memory);
 }
+#endif
 
 namespace graphtag {
 namespace {
