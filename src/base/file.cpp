@@ -112,9 +112,13 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
   // Two writers of one path in one process must not share a temporary file.
   static std::atomic<unsigned> serial{0};
   file.temporary_ = path + ".graphtag-" + std::to_string(getpid()) + "-" + std::to_string(serial++) + ".tmp";
+  remember(file.temporary_);  // before it exists: a signal may come in between
   file.fd_ = ::open(file.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (file.fd_ < 0) return io_error(path, "cannot write into its folder");
-  remember(file.temporary_);
+  if (file.fd_ < 0) {
+    const Error error = io_error(path, "cannot write into its folder");
+    forget(file.temporary_);
+    return error;
+  }
   return file;
 }
 

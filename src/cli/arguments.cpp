@@ -12,6 +12,11 @@
 namespace graphtag::cli {
 namespace {
 
+// The type name lists the values already.
+CLI::Validator one_of(const std::vector<std::string>& values) {
+  return CLI::IsMember(values).description("");
+}
+
 // "key=value,key=value" -> pairs.
 std::string split_pairs(const std::string& text, std::vector<std::pair<std::string, std::string>>& pairs) {
   std::stringstream stream(text);
@@ -68,13 +73,13 @@ void add_annotations(CLI::App& verb, std::vector<std::string>& annotations, bool
 void add_table(CLI::App& verb, TableArguments& table, std::uint64_t usual_rows) {
   const std::string group = "Output";
   verb.add_option("--format", table.format, "Table, or rows for programs; on a terminal: table, else tsv")
-      ->check(CLI::IsMember({"table", "tsv", "csv", "json", "md"}))
+      ->check(one_of({"table", "tsv", "csv", "json", "md"}))
       ->type_name("table|tsv|csv|json|md")
       ->group(group);
   verb.add_option("-o,--out", table.out, "Write to FILE instead of standard output")->type_name("FILE")->group(group);
   verb.add_flag("--wide", table.wide, "Every column and whole names, whatever the terminal's width")->group(group);
   verb.add_option("--unit", table.unit, "Unit of times in table and md")
-      ->check(CLI::IsMember({"ns", "us", "ms", "s"}))
+      ->check(one_of({"ns", "us", "ms", "s"}))
       ->type_name("ns|us|ms|s")
       ->group(group);
   verb.add_option("--columns", table.columns, "These columns, in this order")->delimiter(',')->type_name("A,B,..")->group(group);
@@ -95,7 +100,8 @@ void add_table(CLI::App& verb, TableArguments& table, std::uint64_t usual_rows) 
       ->type_name("N|all")
       ->group(group);
   verb.add_option("--min-pct", table.min_percent, "Leave out rows below this share of the window, in percent")
-      ->check(CLI::Range(0.0, 100.0))
+      ->check(CLI::Range(0.0, 100.0).description(""))
+      ->type_name("PERCENT")
       ->group(group);
 }
 
@@ -129,7 +135,7 @@ void add_regions(CLI::App& verb, RegionOptions& regions) {
                                               : OperationKind::memset;
           },
           "Only records of this kind")
-      ->check(CLI::IsMember({"kernel", "memcpy", "memset"}))
+      ->check(one_of({"kernel", "memcpy", "memset"}))
       ->type_name("kernel|memcpy|memset")
       ->group(group);
   verb.add_option("--comm", regions.comm, "Kernel names that are communication")
@@ -146,7 +152,7 @@ void add_regions(CLI::App& verb, RegionOptions& regions) {
       ->type_name("FROM..TO")
       ->group(group);
   verb.add_option("--skip-replays", regions.skip_replays, "Leave out the first N replays of each graph")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::NonNegativeNumber.description(""))
       ->type_name("N")
       ->group(group);
   verb.add_option("--by", regions.by, "Split rows by these keys of the annotation; also graph, stream, device, phase, kind")
@@ -159,11 +165,11 @@ void add_regions(CLI::App& verb, RegionOptions& regions) {
             regions.view = text == "pattern" ? RegionView::pattern : text == "tree" ? RegionView::tree : RegionView::flat;
           },
           "pattern: layers.* as one row (the default); tree: every region, indented; flat: every region, full names")
-      ->check(CLI::IsMember({"pattern", "tree", "flat"}))
+      ->check(one_of({"pattern", "tree", "flat"}))
       ->type_name("pattern|tree|flat")
       ->group(group);
   verb.add_option("--depth", regions.depth, "Regions at most this deep; what is deeper counts for its ancestor")
-      ->check(CLI::Range(1, 1 << 20))
+      ->check(CLI::Range(1, 1 << 20).description(""))
       ->type_name("N")
       ->group(group);
 }
@@ -175,7 +181,8 @@ CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& de
   verb->add_flag("-q,--quiet", common.quiet, "No progress bar and no summary; warnings stay");
   verb->add_option("--color", common.color, "Colours; automatic: on a terminal, unless NO_COLOR is set")
       ->transform(CLI::CheckedTransformer(
-          std::map<std::string, When>{{"auto", When::automatic}, {"always", When::always}, {"never", When::never}}).description(""))
+                      std::map<std::string, When>{{"auto", When::automatic}, {"always", When::always}, {"never", When::never}})
+                      .description(""))
       ->type_name("auto|always|never")
       ->default_str("auto");
   return verb;
@@ -217,12 +224,13 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
       ->required()
       ->type_name("OUT");
   annotate_verb->add_option("--format", annotate.format, "Chrome JSON or Perfetto, where the name of OUT does not tell")
-      ->check(CLI::IsMember({"chrome", "perfetto"}))
+      ->check(one_of({"chrome", "perfetto"}))
       ->type_name("chrome|perfetto");
   annotate_verb
       ->add_option("--lanes", annotate.lanes,
                    "all: graphed work moves to the stream that its annotation asks for, the rest of it to the default stream")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, Lanes>{{"none", Lanes::none}, {"all", Lanes::all}}).description(""))
+      ->transform(
+          CLI::CheckedTransformer(std::map<std::string, Lanes>{{"none", Lanes::none}, {"all", Lanes::all}}).description(""))
       ->type_name("none|all")
       ->default_str("none");
   annotate_verb
@@ -252,7 +260,7 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
   check_verb
       ->add_option("--min-time", check.min_time,
                    "Fail (exit code 1) if less than this share of the graphed time is named, 0 to 1")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(CLI::Range(0.0, 1.0).description(""))
       ->type_name("SHARE");
   add_table(*check_verb, check.table, 30);
 
@@ -272,7 +280,7 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
       "  graphtag completion fish > ~/.config/fish/completions/graphtag.fish\n");
   completion_verb->add_option("SHELL", shell, "bash, zsh or fish")
       ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}))
+      ->check(one_of({"bash", "zsh", "fish"}))
       ->type_name("bash|zsh|fish");
 
   try {

@@ -65,8 +65,8 @@ std::string all_names(const VerbFacts& verb) {
   return join(names);
 }
 
-// Inside single quotes of any of the three shells.
-std::string quoted(const std::string& text) {
+// Inside single quotes of any of the three shells. (Not "quoted": of a std::string that would find std::quoted.)
+std::string shell_quoted(const std::string& text) {
   std::string out;
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out;
@@ -104,11 +104,11 @@ std::string zsh(const std::vector<VerbFacts>& verbs) {
   const auto bracketed = [](const std::string& text) {
     std::string out;
     for (const char c : text) out += c == '[' || c == ']' || c == ':' ? std::string("\\") + c : std::string(1, c);
-    return quoted(out);
+    return shell_quoted(out);
   };
   std::ostringstream out;
   out << "#compdef graphtag\n_graphtag() {\n  if (( CURRENT == 2 )); then\n    local -a verbs=(\n";
-  for (const auto& verb : verbs) out << "      '" << verb.name << ':' << quoted(verb.description) << "'\n";
+  for (const auto& verb : verbs) out << "      '" << verb.name << ':' << shell_quoted(verb.description) << "'\n";
   out << "    )\n    _describe verb verbs\n    return\n  fi\n  case $words[2] in\n";
   for (const auto& verb : verbs) {
     out << "    " << verb.name << ")\n      shift words; (( CURRENT-- ))\n      _arguments \\\n";
@@ -130,7 +130,8 @@ std::string fish(const std::vector<VerbFacts>& verbs) {
   std::ostringstream out;
   out << "# fish completion of graphtag\n";
   for (const auto& verb : verbs) {
-    out << "complete -c graphtag -n __fish_use_subcommand -f -a " << verb.name << " -d '" << quoted(verb.description) << "'\n";
+    out << "complete -c graphtag -n __fish_use_subcommand -f -a " << verb.name << " -d '" << shell_quoted(verb.description)
+        << "'\n";
   }
   for (const auto& verb : verbs) {
     const std::string condition = " -n '__fish_seen_subcommand_from " + verb.name + "'";
@@ -139,7 +140,7 @@ std::string fish(const std::vector<VerbFacts>& verbs) {
       out << "complete -c graphtag" << condition;
       for (const auto& name : option.names) out << (name[1] == '-' ? " -l " + name.substr(2) : " -s " + name.substr(1));
       if (option.takes_value) out << (option.values.empty() ? std::string(" -r") : " -x -a '" + join(option.values) + "'");
-      out << " -d '" << quoted(option.description) << "'\n";
+      out << " -d '" << shell_quoted(option.description) << "'\n";
     }
   }
   return out.str();
