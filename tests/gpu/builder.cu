@@ -154,6 +154,7 @@ KnownGraph::Node& Builder::note(KnownGraph& known, Work work) {
 Builder::Built Builder::build(std::uint64_t shape) {
   shape_ = std::make_unique<std::mt19937_64>(shape);
   Built built;
+  features_.clear();
   const int size = static_cast<int>(8 + pick(48));
   if (chance(60)) {
     scopes_.shuffle();
@@ -165,6 +166,7 @@ Builder::Built Builder::build(std::uint64_t shape) {
     fill_explicit(built.known, built.graph, 0, size, true);
   }
   scopes_.end_all();
+  built.known.features = features_;
   return built;
 }
 
@@ -182,7 +184,8 @@ void Builder::launch(KnownGraph& known, cudaStream_t stream) {
   } else if (kind < 9) {
     note(known, Work::memset).identity = identity;
     check(cudaMemsetAsync(memory_, 1, bytes_of(identity), stream), "memset");
-  } else {
+  } else if (!options_.skip_host) {
+    features_ += " host";
     note(known, Work::other);
     check(cudaLaunchHostFunc(
               stream, [](void*) {}, nullptr),
@@ -214,6 +217,7 @@ void go_behind(cudaStream_t stream, cudaGraphNode_t node) {
 
 std::unique_ptr<KnownGraph> Builder::make_child(int depth, cudaGraph_t* child) {
   auto known = std::make_unique<KnownGraph>();
+  features_ += " child";
   check(cudaGraphCreate(child, 0), "cudaGraphCreate");
   const bool on_helper = on_helper_;
   on_helper_ = false;
@@ -235,7 +239,9 @@ void Builder::add_child_to_capture(KnownGraph& known, cudaStream_t stream, int d
 
 void Builder::add_conditional(KnownGraph& known, cudaGraph_t graph, const std::vector<cudaGraphNode_t>& after, int depth,
                               std::size_t first_stream, cudaGraphNode_t* made) {
-  const std::uint64_t kind = pick(3);
+  std::uint64_t kind = pick(3);
+  if (kind == 1 && options_.skip_while) kind = 0;
+  features_ += kind == 0 ? " if" : kind == 1 ? " while" : " switch";
   const unsigned bodies = kind == 0 ? 1 + static_cast<unsigned>(pick(2)) : kind == 1 ? 1 : 1 + static_cast<unsigned>(pick(4));
   const unsigned value = static_cast<unsigned>(pick(kind == 2 ? bodies + 1 : 2));
   cudaGraphConditionalHandle handle{};
@@ -300,7 +306,7 @@ void Builder::fill_captured(KnownGraph& known, std::size_t first_stream, int dep
     check(cudaEventRecord(event, on), "cudaEventRecord");
     check(cudaStreamWaitEvent(waiting, event), "cudaStreamWaitEvent");
   };
-  const bool memory = top && chance(10);
+  const bool memory = top && chance(10) && !options_.skip_memory;
   for (int i = 0; i < size; ++i) {
     if (top) scopes_.shuffle();
     if (!top && random_() % 2 == 0) scopes_.shuffle();
@@ -330,6 +336,7 @@ void Builder::fill_captured(KnownGraph& known, std::size_t first_stream, int dep
       });
     } else if (what < 30 && memory) {
       known.has_memory = true;
+      features_ += " memory";
       note(known, Work::other);
       if (allocated == nullptr) {
         check(cudaMallocAsync(&allocated, 1024, origin), "cudaMallocAsync");

@@ -68,6 +68,8 @@ class Scopes {
 struct Options {
   bool boundary = false;
   bool all_streams = false;
+  // Left out, to find out which of them a failure needs.
+  bool skip_while = false, skip_device = false, skip_memory = false, skip_host = false;
 };
 
 class Builder {
@@ -111,6 +113,7 @@ class Builder {
   std::uint32_t next_identity() { return ledger_.next_identity++; }
 
   Options options_;
+  std::string features_;  // of the graph that is being built
   Ledger& ledger_;
   std::mt19937_64 random_;                  // scopes, and what the test does
   std::unique_ptr<std::mt19937_64> shape_;  // of the graph that is being built

@@ -19,6 +19,7 @@ struct KnownExec {
   cudaGraphExec_t exec = nullptr;
   std::uint32_t id = 0;  // as in records
   std::vector<Expected> expected;
+  std::string features;  // what it was built with and how, for people
 };
 
 constexpr std::size_t kOrigins = 10;  // GT_ORIGIN_*

@@ -1,8 +1,9 @@
 // Random CUDA graphs on a GPU: every record of their replays must carry the annotation that was open when its node was created.
 //
 // usage: gpu_test [--mode callbacks|frontiers|counts] [--graphs N] [--replays N] [--threads N] [--seed N] [--seconds N]
+//                 [--skip while,device,memory,host]
 //
-// Ends with 0 if all is right, 1 if not, 2 if CUDA or graphtag refused something, 77 (skipped) where there is no GPU.
+// Ends with 0 if all is right, 1 if not, 2 if CUDA or graphtag refused something, 3 if nothing moved for 30 s, 77 (skipped) where there is no GPU.
 #include <graphtag/graphtag.h>
 
 #include <chrono>
@@ -13,6 +14,7 @@
 #include "activity.h"
 #include "builder.h"
 #include "check.h"
+#include "watchdog.h"
 
 namespace gpu_test {
 namespace {
@@ -21,10 +23,13 @@ struct Settings {
   const char* mode = "callbacks";
   std::uint64_t graphs = 12000;
   int replays = 3;
-  int threads = 2;
+  int threads = 1;
+  const char* skip = "";
   std::uint64_t seed = 1;
   double seconds = 170;  // no batch begins after this
 
+  bool skips(const char* what) const { return std::strstr(skip, what) != nullptr; }
+  Options options() const { return {boundary(), all_streams(), skips("while"), skips("device"), skips("memory"), skips("host")}; }
   bool boundary() const { return std::strcmp(mode, "callbacks") != 0; }
   bool all_streams() const { return std::strcmp(mode, "frontiers") == 0; }
 };
@@ -37,10 +42,7 @@ class Program {
         share_(kIdentities / static_cast<std::uint32_t>(threads)),
         number_(static_cast<std::uint32_t>(number)) {
     ledger_.next_name = std::uint64_t{number_} << 40;
-    thread_.run([&] {
-      builder_ = std::make_unique<Builder>(settings.seed * 1000 + number_, Options{settings.boundary(), settings.all_streams()},
-                                           ledger_);
-    });
+    thread_.run([&] { builder_ = std::make_unique<Builder>(settings.seed * 1000 + number_, settings.options(), ledger_); });
   }
   ~Program() {
     thread_.run([&] { builder_.reset(); });
@@ -55,16 +57,21 @@ class Program {
   void replay() {
     thread_.run([&] {
       for (const KnownExec& exec : execs_) {
+        now_doing("replay", exec.features);
         for (int i = 0; i < settings_.replays; ++i) {
           check(cudaGraphLaunch(exec.exec, builder_->launch_stream()), "cudaGraphLaunch");
         }
+        check(cudaStreamSynchronize(builder_->launch_stream()), "cudaStreamSynchronize");
       }
-      check(cudaStreamSynchronize(builder_->launch_stream()), "cudaStreamSynchronize");
     });
   }
   void destroy_batch() {
     thread_.run([&] {
-      for (const KnownExec& exec : execs_) check(cudaGraphExecDestroy(exec.exec), "cudaGraphExecDestroy");
+      for (const KnownExec& exec : execs_) {
+        now_doing("cudaGraphExecDestroy", exec.features);
+        check(cudaGraphExecDestroy(exec.exec), "cudaGraphExecDestroy");
+      }
+      now_doing("cudaGraphDestroy");
       for (const cudaGraph_t graph : graphs_) check(cudaGraphDestroy(graph), "cudaGraphDestroy");
     });
     execs_.clear();
@@ -75,7 +82,7 @@ class Program {
 
  private:
   void build_one();
-  void instantiate(cudaGraph_t graph, std::vector<Expected> expected);
+  void instantiate(cudaGraph_t graph, std::vector<Expected> expected, const std::string& features);
   void update(KnownExec& exec, std::uint64_t shape);
   void keep_or_destroy(cudaGraph_t graph);
 
@@ -97,10 +104,12 @@ void Program::build_batch() {
   });
 }
 
-void Program::instantiate(cudaGraph_t graph, std::vector<Expected> expected) {
+void Program::instantiate(cudaGraph_t graph, std::vector<Expected> expected, const std::string& features) {
   std::mt19937_64& random = builder_->random();
   KnownExec made;
-  const bool for_device = random() % 10 == 0;
+  const bool for_device = random() % 10 == 0 && !settings_.skips("device");
+  made.features = features + (for_device ? " device" : "");
+  now_doing("cudaGraphInstantiate", made.features);
   cudaError_t error = cudaGraphInstantiate(&made.exec, graph, for_device ? cudaGraphInstantiateFlagDeviceLaunch : 0);
   if (error != cudaSuccess && for_device) {
     // Not every kind of node may be launched from the device.
@@ -111,6 +120,7 @@ void Program::instantiate(cudaGraph_t graph, std::vector<Expected> expected) {
   check(error, "cudaGraphInstantiate");
   if (settings_.boundary()) check(gt_link_exec(made.exec, graph), "gt_link_exec");
   check(gt_exec_id(made.exec, &made.id), "gt_exec_id");
+  now_doing("cudaGraphUpload", made.features);
   if (for_device || random() % 5 == 0) check(cudaGraphUpload(made.exec, builder_->launch_stream()), "cudaGraphUpload");
   made.expected = std::move(expected);
   ++totals_.execs;
@@ -120,6 +130,7 @@ void Program::instantiate(cudaGraph_t graph, std::vector<Expected> expected) {
 void Program::update(KnownExec& exec, std::uint64_t shape) {
   Builder::Built next = builder_->build(shape);
   ++totals_.graphs;
+  now_doing("cudaGraphExecUpdate", next.known.features);
   cudaGraphExecUpdateResultInfo info{};
   if (cudaGraphExecUpdate(exec.exec, next.graph, &info) == cudaSuccess) {
     ++totals_.updates;
@@ -144,19 +155,22 @@ void Program::keep_or_destroy(cudaGraph_t graph) {
 void Program::build_one() {
   std::mt19937_64& random = builder_->random();
   if (random() % 20 == 0) {
+    now_doing("a capture that fails");
     builder_->fail_capture();
     ++totals_.failed_captures;
   }
   const std::uint64_t shape = random();
+  now_doing("build", std::to_string(shape));
   Builder::Built built = builder_->build(shape);
   ++totals_.graphs;
   std::vector<Expected> expected;
   list_expected(built.known, {}, expected);
   const bool plain = !built.known.has_conditional() && !built.known.has_memory;
   const std::size_t first = execs_.size();
-  instantiate(built.graph, expected);
-  if (plain && random() % 3 == 0) instantiate(built.graph, expected);
+  instantiate(built.graph, expected, built.known.features);
+  if (plain && random() % 3 == 0) instantiate(built.graph, expected, built.known.features);
   if (plain && random() % 6 == 0) {
+    now_doing("cudaGraphClone", built.known.features);
     cudaGraph_t clone = nullptr;
     check(cudaGraphClone(&clone, built.graph), "cudaGraphClone");
     ++totals_.graphs;
@@ -165,7 +179,7 @@ void Program::build_one() {
     builder_->add_plain_kernel(clone, added);
     std::vector<Expected> more = expected;
     more.push_back(added);
-    instantiate(clone, std::move(more));
+    instantiate(clone, std::move(more), built.known.features + " clone");
     keep_or_destroy(clone);
   }
   cudaGraphNode_t kernel = nullptr;
@@ -243,31 +257,46 @@ int report(const Settings& settings, const Totals& totals, double seconds) {
 int run(const Settings& settings) {
   const auto begin = std::chrono::steady_clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
+  start_watchdog(30);
   start_activity();
   std::vector<std::unique_ptr<Program>> programs;
   for (int i = 0; i < settings.threads; ++i) programs.push_back(std::make_unique<Program>(settings, i, settings.threads));
   Totals totals;
   std::uint64_t graphs = 0;
+  double told = 0;
   while (graphs < settings.graphs && elapsed() < settings.seconds) {
+    now_doing("open a window");
     gt_window window = open_window(settings, programs);
+    now_doing("wait for the builders");
     std::vector<std::thread> threads;
     for (const auto& program : programs) threads.emplace_back([&program] { program->build_batch(); });
     for (std::thread& thread : threads) thread.join();
+    now_doing("close a window");
     check(gt_window_close(window), "gt_window_close");
 
+    now_doing("wait for the replays");
     std::vector<KnownExec> execs;
     for (const auto& program : programs) {
       program->replay();
       execs.insert(execs.end(), program->execs().begin(), program->execs().end());
     }
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    now_doing("flush and check the records");
     check_records(take_records(), execs, settings.replays, totals);
 
+    now_doing("open a window to destroy");
     window = open_window(settings, programs);
+    now_doing("wait for the destructions");
     for (const auto& program : programs) program->destroy_batch();
     check(gt_window_close(window), "gt_window_close");
     graphs = 0;
     for (const auto& program : programs) graphs += program->totals().graphs;
+    if (elapsed() > told + 2) {
+      told = elapsed();
+      std::printf("  %.0f s: %llu graphs, %llu records\n", told, static_cast<unsigned long long>(graphs),
+                  static_cast<unsigned long long>(totals.records));
+      std::fflush(stdout);
+    }
   }
   for (const auto& program : programs) totals.add(program->totals());
   return report(settings, totals, elapsed());
@@ -292,6 +321,8 @@ int main(int argc, char** argv) {
       settings.seed = std::strtoull(value, nullptr, 10);
     else if (std::strcmp(argv[i], "--seconds") == 0)
       settings.seconds = std::atof(value);
+    else if (std::strcmp(argv[i], "--skip") == 0)
+      settings.skip = value;
     else {
       std::fprintf(stderr, "gpu_test: unknown option %s\n", argv[i]);
       return 2;

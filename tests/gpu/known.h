@@ -69,6 +69,7 @@ struct KnownGraph {
   };
   std::vector<Node> nodes;
   bool has_memory = false;
+  std::string features;  // that may matter to a driver: "if", "while", "switch", "child", "memory", "host"
 
   bool has_conditional() const {
     for (const Node& node : nodes) {
