@@ -1,0 +1,521 @@
+"""Backward work is called what its forward scope was called: on the CPU, with a fake CUDA that only makes scopes count.
+
+Which operator runs in which region is told from shapes: each region works on sizes of its own.
+"""
+import importlib.util
+import random
+import threading
+
+import pytest
+
+if importlib.util.find_spec("torch") is None:
+    pytest.skip("needs PyTorch", allow_module_level=True)
+
+import torch_scopes
+from torch_scopes import Operators, Probe, Scope, Window, backward, current, in_backward, torch
+from torch.utils.checkpoint import checkpoint
+
+
+@pytest.fixture(scope="module", autouse=True)
+def library():
+    assert backward.available() is None
+    assert backward.enable() == "callback"
+
+
+@pytest.fixture(autouse=True)
+def clean():
+    """Each test starts with nothing remembered, and leaves no scope open and no failure counted."""
+    backward.forget()
+    before = backward.counters()
+    assert (before["intervals_now"], before["callback_registered"]) == (0, 0)
+    yield
+    with Window():
+        assert current() is None
+    assert backward.counters()["failures"] == before["failures"]
+
+
+def leaf(*shape):
+    return torch.ones(*shape, requires_grad=True)
+
+
+def probe(value, key, seen):
+    return Probe.apply(value, key, seen)
+
+
+def test_a_region_names_its_backward():
+    with Window(), Operators() as ops:
+        x, y = leaf(4, 5), leaf(4, 7)
+        with Scope({"name": "a", "layer": 3}):
+            a = x.sigmoid()
+        b = y.sigmoid()
+        with Scope("c"):
+            c = a.tanh()
+        (c.sum() + b.sum()).backward()
+    assert ops.of("sigmoid_backward", (4, 5)) == [in_backward({"name": "a", "layer": 3})]
+    assert ops.of("sigmoid_backward", (4, 7)) == [None]
+    assert ops.of("tanh_backward") == [in_backward("c")]
+    assert ops.of("expand") == [None, None]
+
+
+def test_what_the_engine_does_to_a_nodes_gradients_is_its_own():
+    """The sum for a broadcast bias is made by the engine, after the node's own function has returned."""
+    with Window(), Operators() as ops:
+        x, weight, bias = leaf(4, 5), leaf(5, 6), leaf(6)
+        with Scope("linear"):
+            y = torch.addmm(bias, x, weight)
+        y.sigmoid().sum().backward()
+    assert ops.of("sum", (1, 6)) == [in_backward("linear")]
+    assert ops.of("mm") == [in_backward("linear")] * 2
+    assert ops.of("sigmoid_backward") == [None]
+
+
+def test_adding_up_gradients_is_no_nodes_work():
+    """A shared non-leaf, and a leaf used twice: the engine adds what two nodes returned."""
+    with Window(), Operators() as ops:
+        x = leaf(4, 5)
+        shared = x.sigmoid()
+        with Scope("twice"):
+            y = shared.tanh() + shared.exp().sum(0)
+            z = x.cos() * x.sin()
+        loss = y.sum() + z.sum()
+        ops.rows.clear()
+        loss.backward()
+    assert ops.of("add", (4, 5)) and set(map(str, ops.of("add", (4, 5)))) == {"None"}
+    assert ops.of("add_") == [None] * len(ops.of("add_"))
+    assert ops.of("tanh_backward") == [in_backward("twice")]
+    assert ops.of("sigmoid_backward") == [None]
+    # exp's gradient was broadcast along the rows; both factors of the product
+    assert ops.of("mul", (4, 5)) == [in_backward("twice")] * len(ops.of("mul", (4, 5)))
+
+
+def test_accumulate_grad_is_never_tagged():
+    with Window(), Operators() as ops:
+        x = leaf(4, 5)
+        x.grad = torch.zeros(4, 5)
+        with Scope("a"):
+            y = x.sigmoid()
+        loss = y.sum()
+        ops.rows.clear()
+        loss.backward()
+    assert ops.of("sigmoid_backward") == [in_backward("a")]
+    assert ops.of("add_", (4, 5)) == [None]
+
+
+def test_inner_keys_win_and_outer_keys_come_through():
+    seen = []
+    with Window():
+        x = leaf(3)
+        with Scope({"name": "outer", "a": 1, "b": 1}):
+            x = probe(x, "before", seen)
+            with Scope({"name": "inner", "b": 2}):
+                x = probe(x, "inside", seen)
+            x = probe(x, "after", seen)
+        x = probe(x, "outside", seen)
+        x.sum().backward()
+    assert dict(seen) == {
+        "before": in_backward({"name": "outer", "a": 1, "b": 1}),
+        "inside": in_backward({"name": "inner", "a": 1, "b": 2}),
+        "after": in_backward({"name": "outer", "a": 1, "b": 1}),
+        "outside": None,
+    }
+
+
+def test_backward_false_tags_forward_only_but_hands_its_keys_on():
+    seen = []
+    with Window():
+        x = leaf(3)
+        with Scope({"name": "forward", "group": "tp"}, backward=False):
+            assert current() == {"name": "forward", "group": "tp"}
+            x = probe(x, "forward only", seen)
+            with Scope("both"):
+                x = probe(x, "both", seen)
+        x.sum().backward()
+    assert dict(seen) == {"forward only": None, "both": in_backward({"name": "both", "group": "tp"})}
+
+
+def test_precedence():
+    """A scope within a custom backward wins over the frozen region, which wins over a scope around backward()."""
+
+    class Custom(torch.autograd.Function):
+        @staticmethod
+        def forward(context, value):
+            return value * 2
+
+        @staticmethod
+        def backward(context, gradient):
+            with Scope({"name": "custom", "c": 3}):
+                return gradient * 2
+
+    seen = []
+    with Window(), Operators() as ops:
+        x = leaf(4, 5)
+        with Scope({"name": "region", "r": 2, "c": 2}):
+            y = probe(Custom.apply(x), "probe", seen)
+        loss = y.sum()
+        with Scope({"name": "around", "a": 1, "r": 1}):
+            loss.backward()
+    region = {"a": 1, "r": 2, "c": 2, "name": "region", "autograd_phase": "backward"}
+    assert dict(seen) == {"probe": region}
+    assert ops.of("mul", (4, 5))[-1] == {**region, "name": "custom", "c": 3}
+    assert ops.of("expand") == [{"name": "around", "a": 1, "r": 1}]
+
+
+@pytest.mark.parametrize("how", ["grad", "preallocated", "gradient given"])
+def test_ways_to_call_it(how):
+    seen = []
+    with Window():
+        x = leaf(3)
+        with Scope("a"):
+            y = probe(x, "a", seen)
+        if how == "grad":
+            torch.autograd.grad(y.sum(), x)
+        elif how == "preallocated":
+            x.grad = torch.zeros(3)
+            y.sum().backward()
+        else:
+            y.backward(torch.ones(3))
+    assert seen == [("a", in_backward("a"))]
+
+
+def test_a_later_window_and_no_window():
+    seen = []
+    with Window():
+        with Scope("a"):
+            y = probe(leaf(3), "a", seen).sum()
+    with Scope("not seen"):
+        z = probe(leaf(3), "z", seen).sum()
+    y.backward(retain_graph=True)
+    with Window():
+        y.backward()
+        z.backward()
+    assert seen == [("a", None), ("a", in_backward("a")), ("z", None)]
+
+
+def test_second_order():
+    with Window(), Operators() as ops:
+        x, bias = leaf(4, 5), leaf(5)
+        with Scope("a"):
+            y = (x + bias).sigmoid()
+        (first,) = torch.autograd.grad(y.sum(), bias, create_graph=True)
+        loss = first.pow(2).sum()
+        ops.rows.clear()
+        loss.backward()
+    # d/dx of the sum over rows that the engine made for the bias: its node is of the region too.
+    assert ops.of("expand", (4, 5)) == [in_backward("a")]
+    assert in_backward("a") in ops.of("sigmoid_backward", (4, 5)) and None not in ops.of("sigmoid_backward", (4, 5))
+    assert ops.of("pow") == [None] * len(ops.of("pow"))
+
+
+def test_second_order_after_a_first_order_that_was_not_captured():
+    with Window():
+        x = leaf(4, 5)
+        with Scope("a"):
+            y = x.sigmoid()
+    (first,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    with Window(), Operators() as ops:
+        first.sum().backward()
+    assert ops.of("sigmoid_backward") == [in_backward("a")]
+    assert None not in ops.of("mul", (4, 5))
+
+
+def test_nodes_made_in_a_backward_belong_to_the_scope_around_it():
+    """A gradient penalty: the forward has no scope, the scope around the first backward owns the nodes that it makes."""
+    with Window(), Operators() as ops:
+        x = leaf(4, 5)
+        y = x.sigmoid().sum()
+        with Scope("penalty"):
+            (first,) = torch.autograd.grad(y, x, create_graph=True)
+        loss = first.sum()
+        ops.rows.clear()
+        loss.backward()
+    # The second derivative's node was made within the scope, the first one's was not.
+    assert ops.of("mul", (4, 5)) and set(map(str, ops.of("mul", (4, 5)))) == {str(in_backward("penalty"))}
+    assert ops.of("sigmoid_backward") == [None]
+
+
+class Deep(torch.autograd.Function):
+    """Runs backward() of itself, `depth` times; beyond 60 the engine goes on in threads of its own."""
+
+    @staticmethod
+    def forward(context, value, depth, seen):
+        context.depth, context.seen = depth, seen
+        return value.view_as(value)
+
+    @staticmethod
+    def backward(context, gradient):
+        context.seen.append((context.depth, threading.get_native_id(), current()))
+        if context.depth:
+            with torch.enable_grad():
+                x = leaf(3)
+                with Scope({"name": "level", "depth": context.depth - 1}):
+                    y = Deep.apply(x, context.depth - 1, context.seen)
+                y.sum().backward()
+        return gradient, None, None
+
+
+def test_reentrant_backward_on_several_threads():
+    seen = []
+    with Window():
+        with Scope("top"):
+            y = Deep.apply(leaf(3), 80, seen)
+        y.sum().backward()
+        assert current() is None
+    assert [depth for depth, _, _ in seen] == list(range(80, -1, -1))
+    assert len({thread for _, thread, _ in seen}) > 1
+    assert seen[0][2] == in_backward("top")
+    for depth, _, opened in seen[1:]:
+        assert opened == in_backward({"name": "level", "depth": depth})
+
+
+def test_a_backward_on_another_thread_than_the_forward():
+    seen = []
+    with Window():
+        with Scope("a"):
+            y = probe(leaf(3), "a", seen).sum()
+        other = threading.Thread(target=y.backward)
+        other.start()
+        other.join()
+    assert seen == [("a", in_backward("a"))]
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_checkpoint(reentrant):
+    def block(x):
+        with Scope("up"):
+            x = x.repeat(1, 2).sigmoid()  # (4, 10)
+        with Scope("down"):
+            return x[:, :5].tanh()  # (4, 5)
+
+    with Window(), Operators() as ops:
+        x = leaf(4, 5)
+        with Scope({"name": "block", "layer": 1}):
+            y = checkpoint(block, x, use_reentrant=reentrant)
+        loss = y.sum()
+        ops.rows.clear()
+        loss.backward()
+        assert current() is None
+    both = {"layer": 1, "autograd_phase": "backward"}
+    # recomputed, then backward
+    assert ops.of("sigmoid") == [{"name": "up", **both}]
+    assert ops.of("sigmoid_backward") == [{"name": "up", **both}]
+    assert ops.of("tanh_backward") == [{"name": "down", **both}]
+    # Without reentrance the recomputation stops once what was asked for is there.
+    assert ops.of("tanh") == [{"name": "down", **both}]
+
+
+def test_a_backward_that_raises_leaks_nothing():
+    class Fails(torch.autograd.Function):
+        @staticmethod
+        def forward(context, value):
+            return value.view_as(value)
+
+        @staticmethod
+        def backward(context, gradient):
+            with Scope("within"):
+                assert current()["name"] == "within"
+                raise ArithmeticError("meant to fail")
+
+    seen = []
+    with Window():
+        x = leaf(3)
+        with Scope("a"):
+            y = Fails.apply(probe(x, "never", seen)).sum()
+            z = probe(x, "z", seen).sum()
+        with pytest.raises(ArithmeticError):
+            y.backward()
+        assert current() is None
+        z.backward()
+        assert current() is None
+        with Scope("later"):
+            w = probe(x, "w", seen).sum()
+        w.backward()
+    assert seen == [("z", in_backward("a")), ("w", in_backward("later"))]
+
+
+def test_a_gradient_of_the_wrong_shape_leaks_nothing():
+    """The engine raises after the node has returned, while its tail is open."""
+
+    class Misshapen(torch.autograd.Function):
+        @staticmethod
+        def forward(context, value):
+            return value.view_as(value)
+
+        @staticmethod
+        def backward(context, gradient):
+            return torch.ones(17)
+
+    with Window():
+        with Scope("a"):
+            y = Misshapen.apply(leaf(3)).sum()
+        with pytest.raises(RuntimeError, match="shape"):
+            y.backward()
+        assert current() is None
+
+
+def test_nothing_stays_open_after_the_last_node():
+    """A backward that ends with a node of a region: autograd.grad towards a non-leaf runs no AccumulateGrad after it."""
+    with Window():
+        x = leaf(3)
+        with Scope("a"):
+            hidden = x.sigmoid()
+            y = hidden.tanh()
+        torch.autograd.grad(y.sum(), hidden)
+        assert current() is None
+
+
+def test_no_hook_is_put_on_a_node():
+    with Window():
+        with Scope("a"):
+            y = leaf(3).sigmoid()
+    node = y.grad_fn
+    removed = node.register_prehook(lambda gradients: None)
+    assert len(removed.hooks_dict_ref()) == 1  # the one just put there
+    removed.remove()
+
+
+def test_the_callback_is_registered_while_intervals_are_remembered():
+    with Window():
+        assert backward.counters()["callback_registered"] == 0
+        with Scope("a"):
+            y = leaf(3).sigmoid().sum()
+    assert backward.counters()["callback_registered"] == 1
+    seen_before = backward.counters()["nodes_seen"]
+    y.backward(retain_graph=True)
+    assert backward.counters()["nodes_seen"] == seen_before + 3  # the sum, the sigmoid, and the leaf's AccumulateGrad
+    backward.forget()
+    assert backward.counters()["callback_registered"] == 0
+    y.backward()
+    assert backward.counters()["nodes_seen"] == seen_before + 3
+
+
+def test_forget_leaves_open_intervals_alone():
+    seen = []
+    with Window():
+        with Scope("old"):
+            old = probe(leaf(3), "old", seen).sum()
+        with Scope("open"):
+            backward.forget()
+            after = probe(leaf(3), "after", seen).sum()
+        old.backward()
+        after.backward()
+    assert seen == [("old", None), ("after", in_backward("open"))]
+
+
+def test_an_interval_without_nodes_is_not_kept():
+    with Window():
+        with Scope("a"):
+            with Scope("empty"):
+                pass
+        for _ in range(10):
+            with Scope("empty"):
+                pass
+    assert backward.counters()["intervals_now"] == 0
+
+
+def test_scopes_may_close_in_any_order():
+    seen = []
+    with Window():
+        a, b = Scope({"name": "a", "a": 1}), Scope({"name": "b", "b": 1})
+        a.__enter__()
+        b.__enter__()
+        x = probe(leaf(3), "both", seen)
+        a.__exit__()
+        x = probe(x, "b", seen)
+        b.__exit__()
+        probe(x, "none", seen).sum().backward()
+    # b's region was frozen while a was open, as its keys were merged then.
+    assert seen == [("none", None), ("b", in_backward({"name": "b", "a": 1, "b": 1})), ("both", in_backward({"name": "b", "a": 1, "b": 1}))]
+
+
+def test_wrong_tokens():
+    with Window():
+        with Scope("a") as scope:
+            assert not backward.thaw(scope.token + 1000)
+            refused = []
+            other = threading.Thread(target=lambda: refused.append(backward.thaw(scope.token)))
+            other.start()
+            other.join()
+            assert refused == [False]
+    assert not backward.thaw(scope.token)
+    assert backward.thaw(None)
+
+
+def test_the_oldest_intervals_go_first_and_are_counted():
+    limit, extra = 1 << 20, 5
+    before = backward.counters()["intervals_dropped"]
+    seen = []
+    x = leaf(1)
+    with Window():
+        with Scope("first"):
+            first = probe(x, "first", seen)
+        with Scope("second"):
+            second = probe(x, "second", seen)
+        # Two in turn, as neighbours of one annotation are kept as one.
+        fillers = [torch_scopes.annotation("filler"), torch_scopes.annotation("other filler")]
+        for i in range(limit + extra - 2):
+            token = backward.freeze(fillers[i & 1])
+            x.view(1)
+            backward.thaw(token)
+        with Scope("last"):
+            last = probe(x, "last", seen)
+        counted = backward.counters()
+        assert counted["intervals_now"] == limit
+        assert counted["intervals_dropped"] - before == extra + 1  # of them the first two
+        for value in (first, second, last):
+            value.sum().backward()
+    assert seen == [("first", None), ("second", None), ("last", in_backward("last"))]
+
+
+def random_program(pick, seen, expected, keys, depth=0):
+    """Runs random scopes and probes; what each probe's backward must see is written down from the scopes alone."""
+    losses = []
+    open_now, frozen = keys
+    for _ in range(pick.randint(1, 5)):
+        if depth < 4 and pick.random() < 0.5:
+            own = {"name": f"s{pick.randrange(1000)}", pick.choice("abc"): pick.randrange(10)}
+            with_backward = pick.random() < 0.7
+            merged = {**open_now, **own}
+            with Scope(own, backward=with_backward):
+                losses += random_program(pick, seen, expected, (merged, merged if with_backward else frozen), depth + 1)
+        else:
+            key = (threading.get_ident(), len(expected), pick.random())
+            expected[key] = None if frozen is None else in_backward(frozen)
+            losses.append(probe(leaf(2), key, seen).sum())
+    return losses
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_scopes_on_several_threads(seed):
+    """Forwards on three threads at once, then their backwards in random pieces on three others at once."""
+    seen, expected, losses, problems = [], [{} for _ in range(3)], [[] for _ in range(3)], []
+
+    def forward(which):
+        try:
+            losses[which] = random_program(random.Random(f"{seed}.{which}"), seen, expected[which], ({}, None))
+        except BaseException as error:  # told below
+            problems.append(error)
+
+    def run(work):
+        try:
+            for loss in work:
+                loss.backward()
+                assert current() is None
+        except BaseException as error:
+            problems.append(error)
+
+    def together(target, arguments):
+        threads = [threading.Thread(target=target, args=(argument,)) for argument in arguments]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not problems
+
+    with Window():
+        together(forward, range(3))
+        everything = [loss for some in losses for loss in some]
+        random.Random(seed).shuffle(everything)
+        together(run, [everything[i::3] for i in range(3)])
+    wanted = {key: value for some in expected for key, value in some.items()}
+    assert dict(seen) == wanted
+    assert len(seen) == len(wanted)
