@@ -1,10 +1,12 @@
 """Scopes for the tests of backward work: graphtag's library over a fake CUDA, and a mode that says what is open as each operator runs.
 
-`load()` comes before `import torch`, as torch maps the real libcupti, and graphtag binds to the first one that is mapped.
+The fakes are loaded before torch, which maps the real libcupti: graphtag binds to the first one that is mapped. With $GRAPHTAG_LIBRARY, the path
+of a libgraphtag.so, that one is loaded, and no fake.
 """
 import ctypes
 import importlib
 import json
+import os
 import sys
 import types
 from pathlib import Path
@@ -14,10 +16,13 @@ BUILD_DIR = SOURCE_DIR / "build/release"
 
 
 def load():
-    """libgraphtag, bound to the fake CUDA and CUPTI."""
+    """libgraphtag, bound to the fake CUDA and CUPTI unless another was asked for."""
+    asked_for = os.environ.get("GRAPHTAG_LIBRARY")
+    if asked_for:
+        return ctypes.CDLL(asked_for)
     if "torch" in sys.modules:
-        loaded = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
-        assert "libcupti.so.fake" in loaded, "torch was imported before the fake CUPTI: run these tests in a process of their own"
+        mapped = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
+        assert "libcupti.so.fake" in mapped, "torch was imported before the fake CUPTI: run these tests in a process of their own"
     for name in ("fake/libcuda.so.1", "fake/libcupti.so.fake"):
         ctypes.CDLL(str(BUILD_DIR / name))
     return ctypes.CDLL(str(BUILD_DIR / "libgraphtag.so.0"))
@@ -50,14 +55,17 @@ def check(status):
 
 
 class Window:
-    """An observation window by the boundary observer, which needs no callbacks."""
+    """An observation window; without callbacks from CUPTI unless they are asked for."""
 
     class _Options(ctypes.Structure):
         _fields_ = [("size", ctypes.c_size_t), ("observer", ctypes.c_uint32), ("flags", ctypes.c_uint32),
                     ("streams", ctypes.c_void_p), ("stream_count", ctypes.c_size_t)]  # fmt: skip
 
+    def __init__(self, callbacks=False):
+        self.observer = 1 if callbacks else 2  # GT_OBSERVER_CALLBACKS, GT_OBSERVER_BOUNDARY
+
     def __enter__(self):
-        options = self._Options(ctypes.sizeof(self._Options), 2, 0, None, 0)
+        options = self._Options(ctypes.sizeof(self._Options), self.observer, 0, None, 0)
         self.handle = ctypes.c_uint64()
         check(gt.gt_window_open(ctypes.byref(options), ctypes.byref(self.handle)))
         return self
@@ -77,13 +85,29 @@ def current():
     """What a node made now on this thread would get from it: a dict, or None."""
     handle = ctypes.c_uint64()
     check(gt.gt_scope_current(ctypes.byref(handle)))
-    if not handle.value:
+    return keys_of(handle.value)
+
+
+def keys_of(handle):
+    """The annotation with this handle as a dict; None for 0."""
+    if not handle:
         return None
-    length = ctypes.c_size_t()
+    handle, length = ctypes.c_uint64(handle), ctypes.c_size_t()
     check(gt.gt_annotation_json(handle, 0, None, ctypes.c_size_t(0), ctypes.byref(length)))
     buffer = ctypes.create_string_buffer(length.value + 1)
     check(gt.gt_annotation_json(handle, 0, buffer, ctypes.c_size_t(len(buffer)), ctypes.byref(length)))
     return json.loads(buffer.value)
+
+
+class _Resolution(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("annotation", ctypes.c_uint64), ("origin", ctypes.c_uint32)]
+
+
+def resolve(node_id):
+    """What a record with this node id is to be called: a dict, or None."""
+    found = _Resolution(ctypes.sizeof(_Resolution), 0, 0)
+    check(gt.gt_resolve(ctypes.c_uint64(node_id), ctypes.c_int64(2**63 - 1), ctypes.byref(found)))
+    return keys_of(found.annotation)
 
 
 class Scope:
