@@ -26,29 +26,21 @@
 #include <ATen/record_function.h>
 #include <c10/core/GradMode.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
-#include <pthread.h>
 
-#include <algorithm>
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <string_view>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "graphtag/graphtag.h"
+#include "graphtag/torch_intervals.hpp"
 
 namespace gt {
 namespace autograd {
-
-// How many intervals of one thread are remembered, beyond which the oldest are dropped (and counted).
-inline constexpr std::size_t kMaxIntervals = std::size_t{1} << 20;
 
 struct Counters {
   std::uint64_t intervals_opened;     // by open_interval
@@ -61,129 +53,6 @@ struct Counters {
 };
 
 namespace detail {
-
-using Handle = std::uint64_t;  // gt_annotation::value; 0: none
-
-// The intervals of one thread, cut into runs. Its own thread writes, any thread reads.
-class ThreadIntervals {
- public:
-  // From `sequence` on; nonzero. May throw std::bad_alloc, as `close` may.
-  std::uint64_t open(std::uint64_t sequence, Handle annotation) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    open_.reserve(open_.size() + 1);
-    start_run(sequence, annotation);
-    open_.push_back({++last_token_, annotation});
-    return last_token_;
-  }
-
-  // In any order. False: it is not open.
-  bool close(std::uint64_t sequence, std::uint64_t token) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const auto found = std::find_if(open_.rbegin(), open_.rend(), [token](const Open& open) { return open.token == token; });
-    if (found == open_.rend()) return false;
-    open_.erase(std::next(found).base());
-    start_run(sequence, top());
-    return true;
-  }
-
-  Handle find(std::uint64_t sequence) const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const auto after = std::upper_bound(runs_.begin(), runs_.end(), sequence,
-                                        [](std::uint64_t number, const Run& run) { return number < run.first; });
-    return after == runs_.begin() ? Handle{0} : std::prev(after)->annotation;
-  }
-
-  // What nodes get that this thread makes now.
-  Handle current() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return top();
-  }
-
-  // An interval that is open goes on.
-  void forget() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (open_.empty()) {
-      std::deque<Run>().swap(runs_);
-    } else {
-      runs_.erase(runs_.begin(), std::prev(runs_.end()));
-    }
-    named_ = open_.empty() ? 0 : 1;
-  }
-
-  std::uint64_t size() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return named_;
-  }
-  bool empty() const { return size() == 0; }
-  std::uint64_t dropped() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return dropped_;
-  }
-
-  // Of the thread's mark, see Marker.
-  at::CallbackHandle marker = at::INVALID_CALLBACK_HANDLE;
-
- private:
-  struct Run {
-    std::uint64_t first;
-    Handle annotation;
-  };
-  struct Open {
-    std::uint64_t token;
-    Handle annotation;
-  };
-
-  Handle top() const { return open_.empty() ? Handle{0} : open_.back().annotation; }
-
-  void start_run(std::uint64_t sequence, Handle annotation) {
-    // No node was made since the last run began: it is empty.
-    if (!runs_.empty() && runs_.back().first == sequence) pop(runs_.back()), runs_.pop_back();
-    if ((runs_.empty() ? Handle{0} : runs_.back().annotation) == annotation) return;
-    runs_.push_back({sequence, annotation});
-    named_ += annotation != 0;
-    while (named_ > kMaxIntervals) {
-      if (runs_.front().annotation != 0) ++dropped_;
-      pop(runs_.front());
-      runs_.pop_front();
-    }
-  }
-  void pop(const Run& run) { named_ -= run.annotation != 0; }
-
-  mutable std::mutex mutex_;  // of all below
-  std::deque<Run> runs_;      // ascending by `first`; neighbours differ
-  std::vector<Open> open_;    // innermost last
-  std::uint64_t named_ = 0;   // runs with an annotation
-  std::uint64_t dropped_ = 0;
-  std::uint64_t last_token_ = 0;
-};
-
-using Thread = std::shared_ptr<ThreadIntervals>;
-
-// All intervals of the process. Never destroyed: engine threads run until the process ends.
-struct Store {
-  std::mutex mutex;
-  std::unordered_map<std::uint64_t, Thread> threads;          // RecordFunction::currentThreadId() -> its intervals; under mutex
-  std::unordered_map<at::CallbackHandle, Thread> by_marker;   // under mutex
-  at::CallbackHandle callback = at::INVALID_CALLBACK_HANDLE;  // under mutex
-  std::atomic<bool> registered{false};
-  std::atomic<std::uint64_t> version{1};  // of both maps
-  std::atomic<Handle> phase{0};           // {"autograd_phase": "backward"}
-  std::atomic<std::uint64_t> opened{0}, seen{0}, matched{0}, failures{0};
-};
-
-inline std::atomic<Store*> current_store{nullptr};
-
-// After fork() the child gets an empty one: another thread may have held a lock, and handles of annotations are the parent's.
-inline Store& store() {
-  Store* existing = current_store.load(std::memory_order_acquire);
-  if (existing != nullptr) return *existing;
-  static std::once_flag once;
-  std::call_once(once, [] { pthread_atfork(nullptr, nullptr, [] { current_store.store(nullptr, std::memory_order_release); }); });
-  auto* made = new Store;
-  if (current_store.compare_exchange_strong(existing, made, std::memory_order_acq_rel)) return *made;
-  delete made;
-  return *existing;
-}
 
 // What is open for a node that runs.
 struct Opened {
@@ -198,6 +67,8 @@ struct Tail {
   std::uint64_t serial = 0;  // 0: there is none
 };
 
+struct NodeRun;
+
 struct ThisThread {
   Store* store = nullptr;  // that all below are of
   Thread own;              // null until it opens an interval
@@ -209,6 +80,7 @@ struct ThisThread {
   Cached forward, caller;  // looked up last
   Tail tail;
   std::uint64_t last_tail = 0;
+  NodeRun* running = nullptr;  // the innermost node that runs on it, of those that have something open
 };
 
 inline ThisThread& this_thread(Store& all) {
@@ -344,6 +216,8 @@ inline void begin_tail(ThisThread& self, const Opened& opened) noexcept {
 
 struct NodeRun final : at::ObserverContext {
   Opened opened;
+  Handle region = 0;         // that its scope has
+  NodeRun* outer = nullptr;  // a node within which it runs: backward() was called again
 };
 
 inline Handle lay_over(Handle outer, Handle inner) noexcept {
@@ -389,6 +263,8 @@ inline std::unique_ptr<at::ObserverContext> on_node_begin(const at::RecordFuncti
       all.matched.fetch_add(1, std::memory_order_relaxed);
       if (gt_scope_open({region}, &run->opened.scope) != GT_OK) all.failures.fetch_add(1, std::memory_order_relaxed);
     }
+    run->region = region;
+    run->outer = std::exchange(self.running, run.get());
     return run;
   } catch (...) {
     all.failures.fetch_add(1, std::memory_order_relaxed);
@@ -401,7 +277,9 @@ inline void on_node_end(const at::RecordFunction& /*function*/, at::ObserverCont
   ThisThread* self = this_thread_if_any();
   if (self == nullptr) return;  // a child of fork()
   end_tail(*self);
-  const Opened opened = static_cast<NodeRun*>(context)->opened;
+  const auto* run = static_cast<NodeRun*>(context);
+  self->running = run->outer;
+  const Opened opened = run->opened;
   // Nothing is recorded, and no nodes are made: what the engine does now does not matter.
   if (opened.scope.value == 0 && !c10::GradMode::is_enabled()) {
     close(*self, opened);
@@ -419,6 +297,7 @@ inline void ensure_registered(Store& all) {
   all.registered.store(true);
 }
 
+// The handle of {"autograd_phase": "backward"}.
 inline gt_status phase_of(Store& all, gt_annotation& phase) noexcept {
   phase.value = all.phase.load(std::memory_order_relaxed);
   if (phase.value != 0) return GT_OK;
@@ -472,6 +351,47 @@ inline bool close_interval(std::uint64_t token) noexcept {
     return false;
   }
 }
+
+// A checkpoint's forward is run again, within a node of that forward: until it ends, what runs is of `annotation`, which was open where
+// the checkpoint was called, not of that node's region. (Where the checkpoint is a node of its own, its region is that already.)
+class [[nodiscard]] Recomputation {
+ public:
+  [[nodiscard]] explicit Recomputation(gt_annotation annotation) noexcept {
+    self_ = gt_active() ? detail::this_thread_if_any() : nullptr;
+    if (self_ == nullptr || self_->running == nullptr || !self_->own) return;
+    detail::NodeRun& run = *self_->running;
+    // Within a scope of the node's own function, which must stay the innermost.
+    if (self_->own->innermost() != run.opened.interval) return;
+    gt_annotation phase{0};
+    gt_annotation merged{0};
+    if (annotation.value != 0 &&
+        (detail::phase_of(*self_->store, phase) != GT_OK || gt_annotation_merge(annotation, phase, &merged) != GT_OK))
+      return;
+    run_ = &run;
+    if (run.opened.scope.value != 0) gt_scope_close(std::exchange(run.opened.scope, gt_scope{0}));
+    if (merged.value == 0) return;
+    try {
+      opened_.interval = self_->own->open(at::sequence_number::peek(), merged.value);
+      if (gt_scope_open(merged, &opened_.scope) == GT_OK) return;
+    } catch (...) {
+      opened_.interval = 0;
+    }
+    self_->store->failures.fetch_add(1, std::memory_order_relaxed);
+  }
+  Recomputation(const Recomputation&) = delete;
+  Recomputation& operator=(const Recomputation&) = delete;
+  ~Recomputation() {
+    if (run_ == nullptr || self_->running != run_) return;
+    if (opened_.interval != 0) detail::close(*self_, opened_);
+    if (run_->region != 0 && gt_scope_open({run_->region}, &run_->opened.scope) != GT_OK)
+      self_->store->failures.fetch_add(1, std::memory_order_relaxed);
+  }
+
+ private:
+  detail::ThisThread* self_ = nullptr;
+  detail::NodeRun* run_ = nullptr;  // null: nothing was changed
+  detail::Opened opened_;
+};
 
 // Drops all intervals, and takes the callback away; those that are open go on, and keep it.
 inline void forget() noexcept {

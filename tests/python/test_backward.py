@@ -2,6 +2,7 @@
 
 Which operator runs in which region is told from shapes: each region works on sizes of its own.
 """
+import contextlib
 import importlib.util
 import random
 import threading
@@ -12,7 +13,7 @@ if importlib.util.find_spec("torch") is None:
     pytest.skip("needs PyTorch", allow_module_level=True)
 
 import torch_scopes
-from torch_scopes import Operators, Probe, Scope, Window, backward, current, in_backward, torch
+from torch_scopes import Operators, Probe, Scope, Window, backward, current, current_path, in_backward, torch
 from torch.utils.checkpoint import checkpoint
 
 
@@ -301,6 +302,81 @@ def test_checkpoint(reentrant):
     assert ops.of("tanh_backward") == [{"name": "down", **both}]
     # Without reentrance the recomputation stops once what was asked for is there.
     assert ops.of("tanh") == [{"name": "down", **both}]
+
+
+class NotePath(torch.autograd.Function):
+    """The identity; notes the scopes open in its forward and its backward."""
+
+    @staticmethod
+    def forward(context, value, key, paths):
+        context.key, context.paths = key, paths
+        paths.append(("forward " + key, current_path()))
+        return value.view_as(value)
+
+    @staticmethod
+    def backward(context, gradient):
+        context.paths.append(("backward " + context.key, current_path()))
+        return gradient, None, None
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+@pytest.mark.parametrize("called_in_scope", [True, False])
+def test_a_recomputation_is_not_within_the_node_that_asked_for_it(reentrant, called_in_scope):
+    paths = []
+
+    def block(x):
+        with Scope("block"):
+            with Scope("up"):
+                x = NotePath.apply(x.sigmoid(), "up", paths)
+            with Scope("down"):
+                return NotePath.apply(x.tanh(), "down", paths).cos()
+
+    with Window():
+        x = leaf(4, 5)
+        outer = ["model"] if called_in_scope else []
+        with Scope("model") if called_in_scope else contextlib.nullcontext():
+            y = checkpoint(block, x, use_reentrant=reentrant)
+        paths.clear()
+        y.sum().backward()
+        assert current() is None
+    up, down = [*outer, "block", "up"], [*outer, "block", "down"]
+    assert paths == [("forward up", up), ("forward down", down), ("backward down", down), ("backward up", up)]
+
+
+def test_a_recomputation_within_a_scope_of_a_custom_backward():
+    """That scope stays the innermost when the recomputation is over."""
+    after = []
+
+    class Custom(torch.autograd.Function):
+        @staticmethod
+        def forward(context, value):
+            context.save_for_backward(value.sigmoid())
+            return value * 2
+
+        @staticmethod
+        def backward(context, gradient):
+            with Scope("custom"):
+                context.saved_tensors
+                after.append(current())
+            after.append(current())
+            return gradient
+
+    def block(x):
+        with Scope("block"):
+            return Custom.apply(x)
+
+    with Window():
+        checkpoint(block, leaf(3), use_reentrant=False).sum().backward()
+    assert after == [in_backward("custom"), in_backward("block")]
+
+
+def test_disable_puts_torchs_checkpoint_back():
+    names = [name for name in vars(torch.utils.checkpoint) if name.startswith("_checkpoint_without_reentrant_generator")]
+    module = torch.utils.checkpoint.__name__
+    assert any(getattr(torch.utils.checkpoint, name).__module__ != module for name in names)
+    backward.disable()
+    assert all(getattr(torch.utils.checkpoint, name).__module__ == module for name in names)
+    assert backward.enable() == "callback"
 
 
 def test_a_backward_that_raises_leaks_nothing():

@@ -88,14 +88,21 @@ def current():
     return keys_of(handle.value)
 
 
-def keys_of(handle):
+def current_path():
+    """The names of the scopes open on this thread, outermost first."""
+    handle = ctypes.c_uint64()
+    check(gt.gt_scope_current(ctypes.byref(handle)))
+    return (keys_of(handle.value, flags=1) or {}).get("graphtag.path", [])  # GT_JSON_PATH
+
+
+def keys_of(handle, flags=0):
     """The annotation with this handle as a dict; None for 0."""
     if not handle:
         return None
     handle, length = ctypes.c_uint64(handle), ctypes.c_size_t()
-    check(gt.gt_annotation_json(handle, 0, None, ctypes.c_size_t(0), ctypes.byref(length)))
+    check(gt.gt_annotation_json(handle, flags, None, ctypes.c_size_t(0), ctypes.byref(length)))
     buffer = ctypes.create_string_buffer(length.value + 1)
-    check(gt.gt_annotation_json(handle, 0, buffer, ctypes.c_size_t(len(buffer)), ctypes.byref(length)))
+    check(gt.gt_annotation_json(handle, flags, buffer, ctypes.c_size_t(len(buffer)), ctypes.byref(length)))
     return json.loads(buffer.value)
 
 

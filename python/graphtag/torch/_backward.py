@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from . import _backward_build, _backward_hooks
+from . import _backward_build, _backward_checkpoint, _backward_hooks
 
 _library: ctypes.PyDLL | None = None
 _hooks: _backward_hooks.Hooks | None = None
@@ -48,9 +48,12 @@ def enable() -> str | None:
     """Makes ready what freeze() needs: at the first call in a process the library is loaded, and compiled if this PyTorch is new here. Returns
     mode()."""
     global _library, _hooks, _reason
-    if _library is None and _hooks is None and _reason is None:
+    if _library is not None:
+        _backward_checkpoint.patch(_library)
+    elif _hooks is None and _reason is None:
         try:
             _library = _load()
+            _backward_checkpoint.patch(_library)
         except (OSError, _backward_build.BuildError) as error:
             _reason = str(error)
             if _backward_hooks.available():
@@ -71,10 +74,21 @@ def _load() -> ctypes.PyDLL:
     library.gt_backward_open_interval.argtypes = [ctypes.c_uint64]
     library.gt_backward_open_interval.restype = ctypes.c_uint64
     library.gt_backward_close_interval.argtypes = [ctypes.c_uint64]
+    library.gt_backward_current.argtypes = [ctypes.POINTER(ctypes.c_uint64)]
+    library.gt_backward_begin_recomputation.argtypes = [ctypes.c_uint64]
+    library.gt_backward_begin_recomputation.restype = ctypes.c_void_p
+    library.gt_backward_end_recomputation.argtypes = [ctypes.c_void_p]
+    library.gt_backward_end_recomputation.restype = None
     library.gt_backward_forget.restype = None
     library.gt_backward_counters.argtypes = [ctypes.POINTER(_Counters)]
     library.gt_backward_counters.restype = None
     return library
+
+
+def disable() -> None:
+    """Forgets all, and puts back what enable() changed in PyTorch (torch.utils.checkpoint). What is open may still be thawed."""
+    forget()
+    _backward_checkpoint.unpatch()
 
 
 def entry_points() -> tuple[int, int] | None:
