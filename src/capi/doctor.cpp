@@ -108,7 +108,9 @@ Json library_json(const LibraryFacts& facts, const std::string& version) {
 
 // Who, of those that are known to, may hold the subscription.
 std::string guess_holder(const Symptoms& symptoms) {
-  if (!symptoms.subscription->holder.empty()) return symptoms.subscription->holder;
+  // CUPTI's words for a subscriber that gave no name, as PyTorch's gives none.
+  const std::string& holder = symptoms.subscription->holder;
+  if (!holder.empty() && holder.find("<not provided>") == std::string::npos) return holder;
   if (symptoms.under_nsys) return "Nsight Systems";
   if (!symptoms.cuda_injection.empty()) return "the library named in CUDA_INJECTION64_PATH (" + symptoms.cuda_injection + ")";
   if (symptoms.traced) return "the debugger that is attached (cuda-gdb)";

@@ -84,8 +84,8 @@ struct CaptureInfo {
 //
 // In a COPY a node's id is final from node_cloned on (in node_created it counts up as if no node had ever been destroyed), but
 // nested nodes of an instantiation get theirs only by exec_created; until then they answer with the copy's. Nodes that allocate
-// or free memory have no node_created in a COPY. An update tells of nodes whose parameters change, not of those that stay the
-// same.
+// or free memory have no node_created in a COPY. An update tells of nodes whose parameters change (node_updated, for kernels then
+// also node_params_set with the template's node), not of those that stay the same.
 enum class GraphEventKind : std::uint8_t {
   graph_created,                // graph
   graph_destroy_starting,       // graph
@@ -99,7 +99,7 @@ enum class GraphEventKind : std::uint8_t {
   exec_created,                 // graph: the template; exec
   exec_destroy_starting,        // exec
   node_cloned,                  // graph, node, original_graph, original_node
-  node_updated,     // CUPTI 13.0 and newer: exec, node of the exec graph, original_graph and original_node of the new graph
+  node_updated,     // CUPTI 13.0 and newer: exec, node of the exec graph, original_node of the new graph
   node_params_set,  // CUPTI 13.0 and newer: exec, node of the exec graph, original_graph and original_node of the template
 };
 constexpr std::size_t kGraphEventKinds = 14;

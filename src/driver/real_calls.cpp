@@ -1,4 +1,6 @@
 // The functions of the real Driver: they translate, and nothing else.
+#include <utility>
+
 #include "driver/real_state.h"
 #include "driver/vendor.h"
 
@@ -58,7 +60,7 @@ constexpr std::array<std::uint8_t, kGraphEventKinds> kFields = {
     kGraph | kExec,                                   // exec_created
     kExec,                                            // exec_destroy_starting
     kGraph | kNode | kOriginalGraph | kOriginalNode,  // node_cloned
-    kNode | kOriginalNode | kOriginalGraph | kExec,   // node_updated
+    kNode | kOriginalNode | kExec,                    // node_updated
     kNode | kOriginalNode | kOriginalGraph | kExec,   // node_params_set
 };
 
@@ -81,6 +83,8 @@ GraphEvent decode(std::uint8_t kind, const vendor::GraphData& data) {
   if (fields & kOriginalNode) event.original_node = data.original_node;
   if (fields & kDependency) event.dependency = data.dependency;
   if (fields & kExec) event.exec = data.exec;
+  // CUPTI calls the exec graph's node the original one here, and elsewhere the copy's.
+  if (event.kind == GraphEventKind::node_updated) std::swap(event.node, event.original_node);
   return event;
 }
 

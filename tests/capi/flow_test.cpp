@@ -145,6 +145,29 @@ TEST_F(Flow, ConditionalBodiesAreNamedWithoutAnyLink) {
   cuda().destroy_graph(graph);
 }
 
+TEST_F(Flow, AnUpdatedNodeIsCalledWhatTheNewGraphsNodeIs) {
+  const gt_window window = open_window(GT_OBSERVER_CALLBACKS);
+  const auto build = [&](const char* name, std::uint64_t tag) {
+    EXPECT_EQ(gt_scope_begin_name(name, GT_NUL), GT_OK);
+    const GraphHandle graph = cuda().graph_create();
+    const NodeHandle first = cuda().add_node(graph, NodeType::kernel, {}, tag);
+    cuda().add_node(graph, NodeType::kernel, std::vector{first}, 5);
+    EXPECT_EQ(gt_scope_end(), GT_OK);
+    return graph;
+  };
+  const GraphHandle old_graph = build("old", 1), new_graph = build("new", 2);
+  const ExecHandle exec = cuda().instantiate(old_graph);
+  ASSERT_TRUE(cuda().update(exec, new_graph));
+  ASSERT_EQ(gt_window_close(window), GT_OK);
+  const std::vector<Record> records = cuda().replay(exec);
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(name_of(records[0].id.value), R"({"name":"new","graphtag.path":["new"]})");
+  EXPECT_EQ(name_of(records[1].id.value), R"({"name":"old","graphtag.path":["old"]})") << "CUPTI tells of no change here";
+  cuda().destroy_exec(exec);
+  cuda().destroy_graph(old_graph);
+  cuda().destroy_graph(new_graph);
+}
+
 TEST_F(Flow, LabelsNeedAGraphThatIsKnown) {
   const GraphHandle graph = cuda().graph_create();
   EXPECT_EQ(gt_label_graph(graph, "1", GT_NUL), GT_ERROR_NOT_FOUND);

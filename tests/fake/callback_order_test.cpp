@@ -101,6 +101,20 @@ class Log final : public GraphObserver {
   std::vector<NodeId> destroyed_;
 };
 
+void compare(const std::vector<std::string>& seen, const std::string& golden, std::size_t at_least) {
+  std::ifstream file(GRAPHTAG_SOURCE_DIR "/tests/golden/h200/" + golden);
+  std::vector<std::string> expected;
+  for (std::string line; std::getline(file, line);) expected.push_back(line);
+  ASSERT_GT(expected.size(), at_least);
+  std::string place;
+  for (std::size_t i = 0; i < std::max(seen.size(), expected.size()); ++i) {
+    const std::string left = i < expected.size() ? expected[i] : "(nothing)";
+    const std::string right = i < seen.size() ? seen[i] : "(nothing)";
+    if (left[0] == '#') place = left;
+    ASSERT_EQ(right, left) << golden << ", line " << i + 1 << ", under " << place;
+  }
+}
+
 TEST(FakeCuda, CallsBackAsAnH200Does) {
   Options options;
   options.extra_nodes = false;  // the golden file leaves them out
@@ -314,25 +328,84 @@ TEST(FakeCuda, CallsBackAsAnH200Does) {
   cuda.destroy_exec(x);
   cuda.destroy_graph(top);
 
-  std::ifstream file(GRAPHTAG_SOURCE_DIR "/tests/golden/h200/callback_order.txt");
-  std::vector<std::string> expected;
-  for (std::string line; std::getline(file, line);) expected.push_back(line);
-  ASSERT_GT(expected.size(), 800U);
   // The second set_params is the test's own: it makes the update change nothing, as there.
-  const std::vector<std::string>& lines = log.lines();
   std::vector<std::string> seen;
   std::string place;
-  for (const std::string& line : lines) {
+  for (const std::string& line : log.lines()) {
     if (line[0] == '#') place = line;
-    if (place == "# clone g as u" && line.rfind("node_params_set", 0) == 0) continue;
-    seen.push_back(line);
+    if (place != "# clone g as u" || line.rfind("node_params_set", 0) != 0) seen.push_back(line);
   }
-  for (std::size_t i = 0; i < std::max(seen.size(), expected.size()); ++i) {
-    const std::string left = i < expected.size() ? expected[i] : "(nothing)";
-    const std::string right = i < seen.size() ? seen[i] : "(nothing)";
-    if (!left.empty() && left[0] == '#') place = left;
-    ASSERT_EQ(right, left) << "line " << i + 1 << ", under " << place;
-  }
+  compare(seen, "callback_order.txt", 800);
+}
+
+TEST(FakeCuda, TellsOfUpdatesAsAnH200Does) {
+  Options options;
+  options.extra_nodes = false;
+  FakeCuda cuda(options);
+  Log log(cuda.driver());
+  const GraphEventSet events = {
+      GraphEventKind::graph_created,        GraphEventKind::graph_cloned, GraphEventKind::graph_destroy_starting,
+      GraphEventKind::node_created,         GraphEventKind::node_cloned,  GraphEventKind::node_destroy_starting,
+      GraphEventKind::exec_create_starting, GraphEventKind::exec_created, GraphEventKind::node_updated,
+      GraphEventKind::node_params_set};
+  SubscriptionHandle subscription = nullptr;
+  ASSERT_TRUE(cuda.driver().subscribe(log, events, subscription).ok());
+
+  // Two kernels and a child graph of one.
+  const auto fill = [&](GraphHandle graph, GraphHandle child, std::uint64_t second) {
+    const NodeHandle a = cuda.add_node(graph, NodeType::kernel, {}, 1);
+    const NodeHandle b = cuda.add_node(graph, NodeType::kernel, std::vector{a}, second);
+    if (child == nullptr) {
+      child = cuda.graph_create();
+      cuda.add_node(child, NodeType::kernel, {}, 1);
+    }
+    cuda.add_child(graph, child, std::vector{b});
+    return child;
+  };
+  const GraphHandle g = cuda.graph_create();
+  const GraphHandle in = fill(g, nullptr, 1);
+  log.step("instantiate");
+  const ExecHandle x = cuda.instantiate(g);
+  log.step("clone with other params");
+  const GraphHandle u = cuda.clone(g);
+  std::vector<NodeHandle> nodes(3), inner(1);
+  std::size_t count = nodes.size();
+  ASSERT_TRUE(cuda.driver().graph_nodes(u, nodes.data(), count).ok());
+  cuda.set_template_params(nodes[1], 3);
+  GraphHandle child = nullptr;
+  ASSERT_TRUE(cuda.driver().child_graph(nodes[2], child).ok());
+  count = 1;
+  ASSERT_TRUE(cuda.driver().graph_nodes(child, inner.data(), count).ok());
+  cuda.set_template_params(inner[0], 3);
+  log.step("update");
+  EXPECT_TRUE(cuda.update(x, u));
+  log.step("update back");
+  EXPECT_TRUE(cuda.update(x, g));
+  log.step("handmade graph");
+  const GraphHandle v = cuda.graph_create();
+  fill(v, in, 1);
+  log.step("update same params");
+  EXPECT_TRUE(cuda.update(x, v));
+
+  log.step("capture for update");
+  const StreamHandle s = cuda.stream_create();
+  cuda.begin_capture(s);
+  cuda.launch(s, NodeType::kernel, 1);
+  const ExecHandle y = cuda.instantiate(cuda.end_capture(s));
+  cuda.begin_capture(s);
+  cuda.launch(s, NodeType::kernel, 7);
+  const GraphHandle w = cuda.end_capture(s);
+  log.step("update y");
+  EXPECT_TRUE(cuda.update(y, w));
+  log.step("memset update");
+  const GraphHandle q = cuda.graph_create();
+  cuda.add_node(q, NodeType::memset, {}, 16);
+  const ExecHandle z = cuda.instantiate(q);
+  const GraphHandle r = cuda.graph_create();
+  cuda.add_node(r, NodeType::memset, {}, 32);
+  log.step("update z");
+  EXPECT_TRUE(cuda.update(z, r));
+  compare(log.lines(), "callback_update.txt", 50);
 }
 
 }  // namespace

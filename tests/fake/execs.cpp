@@ -227,8 +227,9 @@ bool FakeCuda::destroy_exec(ExecHandle exec) {
 
 namespace {
 
+// The last node first.
 void update_items(Model& model, const Graph* image, std::vector<ExecItem>& items, const Graph* graph) {
-  for (std::size_t i = 0; i < items.size(); ++i) {
+  for (std::size_t i = items.size(); i-- > 0;) {
     const Node* node = graph->nodes[i];
     // CUPTI is silent about nodes whose parameters stay the same.
     if (items[i].node != nullptr && makes_record(node->type) && items[i].node->tag != node->tag) {
@@ -240,9 +241,14 @@ void update_items(Model& model, const Graph* image, std::vector<ExecItem>& items
       event.kind = GraphEventKind::node_updated;
       event.exec = exec_handle(image);
       event.node = handle(items[i].node);
-      event.original_graph = handle(graph);
       event.original_node = handle(node);
       model.emit(event);
+      if (node->type == NodeType::kernel && image->source != nullptr) {
+        event.kind = GraphEventKind::node_params_set;
+        event.original_node = handle(items[i].source);
+        event.original_graph = handle(items[i].source->graph);
+        model.emit(event);
+      }
     }
     for (std::size_t b = 0; b < node->bodies.size(); ++b) update_items(model, image, items[i].bodies[b], node->bodies[b]);
   }

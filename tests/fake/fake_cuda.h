@@ -80,6 +80,8 @@ class FakeCuda {
   // --- exec graphs
   ExecHandle instantiate(GraphHandle graph);        // null for the second live one of a graph with conditionals
   bool update(ExecHandle exec, GraphHandle graph);  // false if the shapes differ
+  // Of a node of a template: cuGraphKernelNodeSetParams.
+  bool set_template_params(NodeHandle node, std::uint64_t tag);
   bool set_params(ExecHandle exec, NodeHandle template_node, std::uint64_t tag);
   bool destroy_exec(ExecHandle exec);
   // The records of one replay, in creation order, nested ones in their holder's place; `runs(node, body)` says whether a

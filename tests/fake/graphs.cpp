@@ -226,6 +226,13 @@ Conditional FakeCuda::add_conditional(GraphHandle graph, std::size_t bodies, std
   return model_->add_conditional(graph, bodies, dependencies);
 }
 
+bool FakeCuda::set_template_params(NodeHandle node, std::uint64_t tag) {
+  const std::lock_guard lock(model_->mutex);
+  if (!model_->nodes.has(node) || to_node(node)->graph->is_exec) return false;
+  to_node(node)->tag = tag;
+  return true;
+}
+
 bool FakeCuda::destroy_node(NodeHandle handle_of_node) {
   Node* node = to_node(handle_of_node);
   {

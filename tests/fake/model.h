@@ -23,7 +23,7 @@ struct Node {
 // A node of an exec graph, and what it was made from.
 struct ExecItem {
   Node* node = nullptr;
-  const Node* source = nullptr;  // in the template; not to be looked at, as it may be gone
+  const Node* source = nullptr;  // in the template, as long as that lives
   std::vector<std::vector<ExecItem>> bodies;
 };
 

@@ -1,6 +1,7 @@
 // libcupti.so.13 over the process's FakeCuda: ids, and the subscription with its callbacks in CUPTI's own layouts.
 #include <atomic>
 #include <cstring>
+#include <utility>
 
 #include "driver/vendor.h"
 #include "tests/fake/vendor/process_fake.h"
@@ -38,8 +39,9 @@ class Subscriber final : public GraphObserver {
     graph.original_node = rubbish(event.original_node);
     graph.dependency = rubbish(event.dependency);
     graph.exec = rubbish(event.exec);
+    if (event.kind == GraphEventKind::node_updated) std::swap(graph.node, graph.original_node);
     const vendor::ResourceData resource{nullptr, nullptr, &graph};
-    callback(user, vendor::kResourceDomain, vendor::kCallbackIds[static_cast<std::size_t>(event.kind)], &resource);
+    callback.load()(user.load(), vendor::kResourceDomain, vendor::kCallbackIds[static_cast<std::size_t>(event.kind)], &resource);
   }
 
   std::atomic<vendor::CallbackFunction> callback{nullptr};
