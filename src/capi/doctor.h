@@ -27,8 +27,8 @@ struct Symptoms {
 
 Symptoms examine(bool may_init_cuda, bool may_subscribe);
 
-// {"graphtag", "works", "observer", "cuda", "cupti", "subscription", "devices", "process", "entry_points", "findings": [{"level", "what",
-// "do"}]}; level is "error" (nothing can be recorded), "warning" (less can) or "note".
+// {"graphtag", "works", "observer", "cuda", "cupti", "subscription", "devices", "process", "entry_points", "findings": [{"level",
+// "what", "do"}]}; level is "error" (nothing can be recorded), "warning" (less can) or "note".
 Json diagnose(const Symptoms& symptoms);
 
 }  // namespace graphtag::capi

@@ -111,14 +111,15 @@ void RealDriver::State::probe() {
     set_state(entry, code == vendor::kCuptiInvalidParameter ? EntryState::works : EntryState::refused, code);
   };
   if (const auto id = get<std::int32_t (*)(NodeHandle, std::uint64_t*)>(Entry::cupti_node_id); id != nullptr) {
-    std::uint64_t number = 0;
-    probe_id(Entry::cupti_node_id, id(nullptr, &number));
+    std::uint64_t node = 0;
+    probe_id(Entry::cupti_node_id, id(nullptr, &node));
   }
-  for (const Entry entry : {Entry::cupti_graph_id, Entry::cupti_exec_id}) {
-    if (const auto id = get<std::int32_t (*)(void*, std::uint32_t*)>(entry); id != nullptr) {
-      std::uint32_t number = 0;
-      probe_id(entry, id(nullptr, &number));
-    }
+  std::uint32_t number = 0;
+  if (const auto id = get<std::int32_t (*)(GraphHandle, std::uint32_t*)>(Entry::cupti_graph_id); id != nullptr) {
+    probe_id(Entry::cupti_graph_id, id(nullptr, &number));
+  }
+  if (const auto id = get<std::int32_t (*)(ExecHandle, std::uint32_t*)>(Entry::cupti_exec_id); id != nullptr) {
+    probe_id(Entry::cupti_exec_id, id(nullptr, &number));
   }
 }
 

@@ -129,8 +129,9 @@ DriverResult node_id(void* self, NodeHandle node, NodeId* id) noexcept {
 }
 
 // Graph and exec ids: CUPTI's function, else the driver's.
-DriverResult upper_id(const State& state, void* handle, Entry cupti, Entry cuda, GraphId* id) noexcept {
-  using Ask = std::int32_t (*)(void*, std::uint32_t*);
+template <typename Handle>
+DriverResult upper_id(const State& state, Handle handle, Entry cupti, Entry cuda, GraphId* id) noexcept {
+  using Ask = std::int32_t (*)(Handle, std::uint32_t*);
   if (handle == nullptr) return {DriverStatus::invalid, 0};
   if (const auto ask = state.get<Ask>(cupti); ask != nullptr) return from_cupti(ask(handle, &id->value));
   if (const auto ask = state.get<Ask>(cuda); ask != nullptr) return from_cuda(ask(handle, &id->value));

@@ -78,7 +78,7 @@ TEST_F(Hpp, ErrorsAreExceptionsOrCodesAsTheCallerLikes) {
   gt::Window window;
   gt::Scope wrong{"", code};
   EXPECT_EQ(code.value(), GT_ERROR_INVALID_ARGUMENT);
-  EXPECT_THROW(gt::Scope{""}, gt::Error);
+  EXPECT_THROW(gt::Scope thrown{""}, gt::Error);
   ASSERT_TRUE(gt::Scope::current() == gt::Annotation{});
 }
 

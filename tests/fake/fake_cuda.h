@@ -8,8 +8,8 @@
 //   ExecHandle x = cuda.instantiate(g);
 //   cuda.replay(x)  -> {exec id:0, kernel, 7}                   resolve(record.id) must be what the test knows of 7
 //
-// Several threads may use one FakeCuda, each its own graphs and streams; callbacks run without a lock. Failing calls return null or
-// false, as CUDA's return an error, and change nothing.
+// Several threads may use one FakeCuda, each its own graphs and streams; callbacks run without a lock. Failing calls return null
+// or false, as CUDA's return an error, and change nothing.
 #pragma once
 
 #include <cstdint>
