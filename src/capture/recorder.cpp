@@ -77,7 +77,8 @@ Recorder::~Recorder() {
 
 void Recorder::set_driver(Driver driver, bool numbering_checked) noexcept {
   const std::lock_guard lock(state_->mutex);
-  if (!state_->windows.empty()) return;
+  const State::DriverInUse* used = state_->driver.load();
+  if (!state_->windows.empty() || (used->driver == driver && used->numbering_checked == numbering_checked)) return;
   if (const auto* next = new (std::nothrow) State::DriverInUse{driver, numbering_checked}) state_->driver.store(next);
 }
 

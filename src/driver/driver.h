@@ -99,7 +99,7 @@ enum class GraphEventKind : std::uint8_t {
   exec_created,                 // graph: the template; exec
   exec_destroy_starting,        // exec
   node_cloned,                  // graph, node, original_graph, original_node
-  node_updated,     // CUPTI 13.0 and newer: exec, node of the exec graph, original_node of the new graph
+  node_updated,                 // CUPTI 13.0 and newer: exec, node of the exec graph, original_node of the new graph
   node_params_set,  // CUPTI 13.0 and newer: exec, node of the exec graph, original_graph and original_node of the template
 };
 constexpr std::size_t kGraphEventKinds = 14;
@@ -163,6 +163,7 @@ struct DriverTable {
 class Driver {
  public:
   constexpr Driver(const DriverTable& table, void* self) : table_(&table), self_(self) {}
+  bool operator==(const Driver&) const = default;
 
   // Ids, as CUPTI writes them into records. Safe at any time after creation, inside callbacks too; 0.13 us each.
   DriverResult node_id(NodeHandle node, NodeId& id) const noexcept { return table_->node_id(self_, node, &id); }

@@ -10,6 +10,7 @@ namespace {
 class ProcessTest : public WithFakeCuda {};
 
 TEST_F(ProcessTest, EndsWithAWindowAndAScopeOpen) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process of its own, not a child of this one
   EXPECT_EXIT(
       {
         open_window();
