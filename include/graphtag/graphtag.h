@@ -194,6 +194,13 @@ GT_API gt_status gt_scope_close(gt_scope scope) GT_NOEXCEPT;
 /* The merged scopes of this thread, to be opened on another one (0 if there are none). */
 GT_API gt_status gt_scope_current(gt_annotation* annotation) GT_NOEXCEPT;
 
+/* Called for each node that a callback tells of (GT_OBSERVER_CALLBACKS), after it was recorded, on the thread that creates it, within
+ * the CUDA call: it must not call CUDA, nor wait for anybody who does, nor throw. It may be told of the first node of a copy as well,
+ * such as an instantiation makes, under an id that nothing else has. One a process; null ends it. A call may still be running on
+ * another thread when this returns. */
+typedef void (*gt_node_hook)(uint64_t node_id);
+GT_API gt_status gt_set_node_hook(gt_node_hook hook) GT_NOEXCEPT;
+
 /* ---- Graphs ---- */
 
 /* The ids by which CUPTI's records call a CUgraph, CUgraphExec or CUgraphNode (its upper half is the graph's or exec graph's id).
@@ -209,6 +216,17 @@ GT_API gt_status gt_label_graph(const void* graph, const char* json, size_t leng
 /* Says which CUgraph an exec graph was instantiated from, where no callback told: the boundary observer cannot know. Call it
  * right after the instantiation, before the graph changes; and with the new graph after each cudaGraphExecUpdate. */
 GT_API gt_status gt_link_exec(const void* exec, const void* graph) GT_NOEXCEPT;
+
+/* The CUgraph that this CUstream is capturing into: to label it, or to link it later. GT_ERROR_NOT_FOUND if it is not capturing. */
+GT_API gt_status gt_capture_graph(const void* stream, const void** graph) GT_NOEXCEPT;
+
+/* gt_link_exec where the graph is gone already: by its id (gt_graph_id). Nodes of child graphs and conditional bodies stay
+ * unlinked. An instantiation that a callback told of is left as it is. GT_ERROR_NOT_FOUND: nothing was recorded of this graph. */
+GT_API gt_status gt_link_exec_id(const void* exec, uint32_t graph_id) GT_NOEXCEPT;
+
+/* Says that a graph or exec graph was destroyed while no window was open, or is about to be: it leaves gt_live_nodes, and goes on
+ * resolving until the byte limit. An unknown id is no error. */
+GT_API gt_status gt_destroyed(uint32_t graph_or_exec_id) GT_NOEXCEPT;
 
 /* Says which graphs are the bodies of a conditional node, in order, where no callback told. Call it when they are made, before
  * they are filled. */
@@ -244,6 +262,18 @@ typedef struct gt_resolution {
 /* What a record with this node id (graph or exec id << 32 | local id) at this time (Unix time, ns; or GT_NOW) is to be called.
  * GT_OK also where there is no annotation: then `origin` says why. */
 GT_API gt_status gt_resolve(uint64_t node_id, int64_t time_ns, gt_resolution* resolution) GT_NOEXCEPT;
+
+/* A node that has an annotation, in a graph or an exec graph that lives. */
+typedef struct gt_node {
+  uint64_t node_id;
+  gt_annotation annotation;
+  gt_origin origin;
+  uint32_t template_id; /* of a node of an exec graph: the graph that it was made from, 0 if not known; else 0 */
+} gt_node;
+
+/* All of them, ordered by graph id, then exec id, then local id. `count` becomes how many there are; with `nodes` null that is all it does.
+ * GT_ERROR_BUFFER_TOO_SMALL if `capacity` nodes do not hold them: then nothing is written but `count`. */
+GT_API gt_status gt_live_nodes(gt_node* nodes, size_t capacity, size_t* count) GT_NOEXCEPT;
 
 /* Everything recorded so far, graphs that were destroyed included, in the format graphtag.annotations/1 (JSON): to a file, which
  * appears whole or not at all, or to a buffer (Texts out). */

@@ -80,6 +80,8 @@ void CallbackObserver::node_created(ThreadState& thread, const GraphEvent& event
   }
   registry_->node_created(id, annotation_for(thread, id.graph()), Origin::callback);
   count_alone(thread.nodes_seen);
+  if (const NodeHook hook = node_hook_.load(std::memory_order_acquire); hook != nullptr) [[unlikely]]
+    hook(id);
 }
 
 AnnotationId CallbackObserver::annotation_for(ThreadState& thread, GraphId graph) {

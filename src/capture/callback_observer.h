@@ -16,6 +16,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "capture/graph_book.h"
+#include "capture/node_hook.h"
 #include "capture/thread_table.h"
 #include "driver/driver.h"
 #include "registry/registry.h"
@@ -42,6 +43,9 @@ class CallbackObserver final : public GraphObserver {
   bool saw_exec(GraphId exec) const noexcept;
   // `bodies` are those of `node` for certain.
   void link_bodies(NodeId node, std::span<const GraphId> bodies) noexcept;
+
+  // Is told of each node after it is recorded; null: nobody.
+  void set_node_hook(NodeHook hook) noexcept { node_hook_.store(hook, std::memory_order_release); }
 
   std::uint64_t failures() const noexcept { return failures_.load(std::memory_order_relaxed); }
 
@@ -80,6 +84,7 @@ class CallbackObserver final : public GraphObserver {
   std::atomic<const Driver*> driver_{nullptr};
   std::atomic<std::uint32_t> epoch_{0};
   std::atomic<std::uint64_t> failures_{0};
+  std::atomic<NodeHook> node_hook_{nullptr};
   SubscriptionHandle subscription_ = nullptr;
   GraphBook book_;
 

@@ -252,6 +252,10 @@ RecordStatus Recorder::link_exec(ExecHandle exec, GraphHandle graph) noexcept {
                                                                                            : RecordStatus::refused;
 }
 
+void Recorder::set_node_hook(NodeHook hook) noexcept {
+  state_->callbacks.set_node_hook(hook);
+}
+
 RecordStatus Recorder::link_bodies(NodeHandle node, std::span<const GraphHandle> bodies) noexcept {
   State& state = *state_;
   const Driver& driver = state.driver.load()->driver;

@@ -15,6 +15,7 @@
 #include <memory>
 #include <span>
 
+#include "capture/node_hook.h"
 #include "driver/driver.h"
 #include "model/annotation.h"
 #include "model/ids.h"
@@ -96,6 +97,9 @@ class Recorder {
   RecordStatus link_exec(ExecHandle exec, GraphHandle graph) noexcept;
   // `bodies` are those of the conditional `node`, in order.
   RecordStatus link_bodies(NodeHandle node, std::span<const GraphHandle> bodies) noexcept;
+
+  // Is told of each node that a callback tells of, from now on; null: nobody.
+  void set_node_hook(NodeHook hook) noexcept;
 
   // Brings the registry up to date: reads a boundary, counts nodes by kind. Call it before a snapshot or a resolve.
   void settle() noexcept;
