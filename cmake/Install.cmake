@@ -18,3 +18,15 @@ install(FILES ${CMAKE_BINARY_DIR}/graphtagConfig.cmake ${CMAKE_BINARY_DIR}/graph
 file(RELATIVE_PATH PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(${CMAKE_SOURCE_DIR}/cmake/graphtag.pc.in ${CMAKE_BINARY_DIR}/graphtag.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/graphtag.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
+
+# Component `command`: the command. In a wheel it brings the libraries that it needs, as the machine it comes to may have none of them.
+if(GRAPHTAG_COMMAND)
+  if(SKBUILD)
+    set_target_properties(graphtag PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/command")
+    install(TARGETS graphtag RUNTIME_DEPENDENCY_SET command_needs RUNTIME DESTINATION bin COMPONENT command)
+    install(RUNTIME_DEPENDENCY_SET command_needs PRE_EXCLUDE_REGEXES "^(libc|libm|libdl|libpthread|librt|ld-linux.*)\\.so"
+            POST_EXCLUDE_REGEXES "^(/lib|/usr/lib)[^ ]*/(libc|libm)\\.so" DESTINATION lib/command COMPONENT command)
+  else()
+    install(TARGETS graphtag RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
+  endif()
+endif()

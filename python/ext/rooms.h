@@ -1,0 +1,18 @@
+// The parts of the module, one a file.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "graphtag/graphtag.h"
+
+namespace graphtag::python {
+
+void bind_scope(nanobind::module_& m);
+void bind_calls(nanobind::module_& m);
+void bind_files(nanobind::module_& m);
+void bind_stacks(nanobind::module_& m);
+
+// From a str (the name) or a dict.
+gt_annotation annotation_of(nanobind::handle value);
+
+}  // namespace graphtag::python
