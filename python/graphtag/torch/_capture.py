@@ -1,0 +1,150 @@
+"""torch.cuda.graph and torch.cuda.make_graphed_callables with annotations."""
+from __future__ import annotations
+
+import inspect
+import json
+from typing import Any
+
+import torch
+
+from .._annotation import plain
+from .._errors import Error
+from . import _config, _lifetime, _recording, _stacks
+
+# torch's own, whatever install() puts in their place.
+torch_graph = torch.cuda.graph
+torch_make_graphed_callables = torch.cuda.make_graphed_callables
+_GRAPH_PARAMETERS = inspect.signature(torch_graph.__init__).parameters
+
+# install(every_capture=True): captures that do not ask for annotations record them too.
+every_capture = False
+
+
+class graph(torch_graph):
+    """torch.cuda.graph, with annotations.
+
+    As torch.cuda.graph, plus `enable_annotations` (record what mark_kernels names), `annotation_config` ("backend": "auto", "cupti" for callbacks or
+    "edge_walk" for the boundary observer; "key_by": "exec", "source" or "auto"; "record_py_stacks": bool; "py_stack_filter_paths": None or folders) and
+    `label`: any JSON that tells this graph apart in reports, such as {"batch_size": 8}. Raises ValueError for an unknown key or value; BusyError (a
+    RuntimeError) at its beginning where "cupti" was asked for and another tool holds CUPTI's subscription. Where nothing can be recorded
+    at all (see is_available) the capture goes on without names.
+    """
+
+    default_capture_stream = None
+
+    def __init__(
+        self,
+        cuda_graph: torch.cuda.CUDAGraph,
+        pool: Any = None,
+        stream: torch.cuda.Stream | None = None,
+        capture_error_mode: str = "global",
+        enable_annotations: bool = False,
+        annotation_config: dict[str, Any] | None = None,
+        check_input_liveness: bool = False,
+        *,
+        label: Any = None,
+    ) -> None:
+        self._graphtag_config = _config.parse(annotation_config)
+        self._graphtag_label = None if label is None else json.dumps(plain(label), ensure_ascii=False)
+        self._graphtag_enabled = bool(enable_annotations) or every_capture
+        self._graphtag_recording: _recording.Recording | None = None
+        options: dict[str, Any] = {"pool": pool, "stream": stream}
+        if "capture_error_mode" in _GRAPH_PARAMETERS:
+            options["capture_error_mode"] = capture_error_mode
+        if "check_input_liveness" in _GRAPH_PARAMETERS:
+            options["check_input_liveness"] = check_input_liveness
+        elif check_input_liveness:
+            raise TypeError(f"torch {torch.__version__} has no check_input_liveness")
+        super().__init__(cuda_graph, **options)
+
+    def __enter__(self) -> None:
+        recording = _recording.start(self._graphtag_config) if self._graphtag_enabled else None
+        if recording is None:
+            super().__enter__()
+            return
+        stream = self.capture_stream.cuda_stream
+        try:
+            recording.add_stream(stream)
+            super().__enter__()
+        except BaseException:
+            recording.close()
+            raise
+        try:
+            recording.capture_began(stream, self._graphtag_label)
+            if recording.config.record_py_stacks:
+                _stacks.note_graph(recording.graph_id)
+            self._graphtag_hook = None
+            if recording.uses_boundaries:
+                self._graphtag_hook = _link_when_instantiated(self.cuda_graph)
+        except Error:
+            # The capture is worth more than its names.
+            recording.close()
+            return
+        self._graphtag_recording = recording
+
+    def __exit__(self, *error: object) -> None:
+        recording, self._graphtag_recording = self._graphtag_recording, None
+        if recording is None:
+            super().__exit__(*error)
+            return
+        try:
+            super().__exit__(*error)
+            _lifetime.track(self.cuda_graph, recording.graph_id, recording.config.key_by)
+        except BaseException:
+            _stacks.forget(recording.graph_id)
+            raise
+        finally:
+            if self._graphtag_hook is not None:
+                self._graphtag_hook.remove()
+            recording.close()
+
+
+def _link_when_instantiated(cuda_graph: Any) -> Any:
+    """Without callbacks nested nodes are numbered from the template, which a newer torch shows while it instantiates; None in an older one."""
+    register = getattr(cuda_graph, "register_post_instantiate_hook", None)
+    if register is None:
+        return None
+
+    def hook(instantiated: Any) -> None:
+        from .. import _ext
+
+        handle, template = _lifetime.exec_handle(instantiated), _lifetime.template_handle(instantiated)
+        if handle and template:
+            _ext.link_exec(handle, template)
+
+    return register(hook)
+
+
+_MAKE_PARAMETERS = inspect.signature(torch_make_graphed_callables).parameters
+
+
+def make_graphed_callables(
+    callables: Any,
+    sample_args: Any,
+    num_warmup_iters: int = 3,
+    allow_unused_input: bool = False,
+    pool: Any = None,
+    capture_error_mode: str = "global",
+    enable_annotations: bool = False,
+) -> Any:
+    """torch.cuda.make_graphed_callables; with `enable_annotations` the forward and backward captures record what mark_kernels names, also within
+    the callables."""
+    options: dict[str, Any] = {"num_warmup_iters": num_warmup_iters, "allow_unused_input": allow_unused_input, "pool": pool}
+    if "capture_error_mode" in _MAKE_PARAMETERS:
+        options["capture_error_mode"] = capture_error_mode
+    elif capture_error_mode != "global":
+        raise TypeError(f"make_graphed_callables of torch {torch.__version__} has no capture_error_mode")
+
+    class annotated_graph(graph):
+        """What torch captures with while it makes these callables."""
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            kwargs["enable_annotations"] = enable_annotations
+            super().__init__(*args, **kwargs)
+
+    before = torch.cuda.graph
+    torch.cuda.graph = annotated_graph
+    try:
+        return torch_make_graphed_callables(callables, sample_args, **options)
+    finally:
+        torch.cuda.graph = before

@@ -1,0 +1,293 @@
+"""annotate_collectives: each captured collective carries the metadata that Kineto writes for eager ones.
+
+The process group's own methods are wrapped: whatever calls them from Python (torch.distributed, FSDP, DDP's hooks) is seen, on any torch version.
+Eager collectives pass through: Kineto names those itself.
+"""
+from __future__ import annotations
+
+import functools
+import threading
+from typing import Any, Callable, NamedTuple
+
+import torch
+
+from .. import _ext
+from ._marks import Mark, get_stream_for_pg
+
+# c10's names of element types, which differ from Python's.
+_DTYPES = {
+    "float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int8": "Char", "uint8": "Byte", "int16": "Short",
+    "int32": "Int", "int64": "Long", "bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+    "float8_e4m3fn": "Float8_e4m3fn", "float8_e5m2": "Float8_e5m2",
+}  # fmt: skip
+
+
+class _Call(NamedTuple):
+    """What one call of a process group moves."""
+
+    inputs: list[Any]
+    outputs: list[Any]
+    in_split: list[int] = []
+    out_split: list[int] = []
+    source: int | None = None
+    destination: int | None = None
+
+
+def _tensors(value: Any) -> list[Any]:
+    """The tensors in an argument, which may be a tensor or lists of lists of them."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [tensor for item in value for tensor in _tensors(item)]
+    return []
+
+
+def _argument(args: tuple[Any, ...], kwargs: dict[str, Any], index: int, *names: str) -> Any:
+    if index < len(args):
+        return args[index]
+    return next((kwargs[name] for name in names if name in kwargs), None)
+
+
+def _root(args: tuple[Any, ...], kwargs: dict[str, Any], index: int) -> int | None:
+    value = _argument(args, kwargs, index, "opts", "root")
+    return value if isinstance(value, int) else getattr(value, "rootRank", None)
+
+
+def _in_place(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
+    tensors = _tensors(_argument(args, kwargs, 0, "tensors", "tensor"))
+    return _Call(tensors, tensors)
+
+
+def _from_root(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
+    return _in_place(args, kwargs)._replace(source=_root(args, kwargs, 1))
+
+
+def _to_root(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
+    return _in_place(args, kwargs)._replace(destination=_root(args, kwargs, 1))
+
+
+def _out_and_in(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
+    outputs = _argument(args, kwargs, 0, "output_tensors", "output_lists", "output", "outputTensor", "outputTensors", "output_tensor")
+    inputs = _argument(args, kwargs, 1, "input_tensors", "input_list", "input", "inputTensor", "inputTensors", "input_tensor")
+    return _Call(_tensors(inputs), _tensors(outputs))
+
+
+def _gather(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
+    return _out_and_in(args, kwargs)._replace(destination=_root(args, kwargs, 2))
+
+
+def _scatter(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
+    return _out_and_in(args, kwargs)._replace(source=_root(args, kwargs, 2))
+
+
+def _all_to_all_single(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
+    out_split = _argument(args, kwargs, 2, "output_split_sizes") or []
+    in_split = _argument(args, kwargs, 3, "input_split_sizes") or []
+    return _out_and_in(args, kwargs)._replace(in_split=list(in_split), out_split=list(out_split))
+
+
+def _all_to_all(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
+    call = _out_and_in(args, kwargs)
+    return call._replace(in_split=[t.numel() for t in call.inputs], out_split=[t.numel() for t in call.outputs])
+
+
+def _send(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
+    return _Call(_in_place(args, kwargs).inputs, [], destination=_argument(args, kwargs, 1, "dstRank", "dst"))
+
+
+def _receive(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
+    return _Call([], _in_place(args, kwargs).outputs, source=_argument(args, kwargs, 1, "srcRank", "src"))
+
+
+def _receive_any(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
+    return _Call([], _in_place(args, kwargs).outputs)
+
+
+def _nothing(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
+    return _Call([], [])
+
+
+# Method of ProcessGroup -> the collective's name in traces, and how its arguments are read. Methods that a torch version lacks are passed over.
+_METHODS: dict[str, tuple[str, Callable[[tuple[Any, ...], dict[str, Any]], _Call]]] = {
+    "broadcast": ("broadcast", _from_root),
+    "allreduce": ("allreduce", _in_place),
+    "allreduce_coalesced": ("allreduce_coalesced", _in_place),
+    "reduce": ("reduce", _to_root),
+    "allgather": ("all_gather", _out_and_in),
+    "all_gather_single": ("_allgather_base", _out_and_in),
+    "_allgather_base": ("_allgather_base", _out_and_in),
+    "allgather_coalesced": ("allgather_coalesced", _out_and_in),
+    "all_gather_single_coalesced": ("allgather_into_tensor_coalesced", _out_and_in),
+    "allgather_into_tensor_coalesced": ("allgather_into_tensor_coalesced", _out_and_in),
+    "gather": ("gather", _gather),
+    "gather_single": ("gather", _gather),
+    "gather_into_tensor": ("gather", _gather),
+    "scatter": ("scatter", _scatter),
+    "reduce_scatter": ("reduce_scatter", _out_and_in),
+    "reduce_scatter_single": ("_reduce_scatter_base", _out_and_in),
+    "_reduce_scatter_base": ("_reduce_scatter_base", _out_and_in),
+    "reduce_scatter_single_coalesced": ("reduce_scatter_tensor_coalesced", _out_and_in),
+    "reduce_scatter_tensor_coalesced": ("reduce_scatter_tensor_coalesced", _out_and_in),
+    "all_to_all_single": ("all_to_all", _all_to_all_single),
+    "alltoall_base": ("all_to_all", _all_to_all_single),
+    "alltoall": ("all_to_all", _all_to_all),
+    "send": ("send", _send),
+    "recv": ("recv", _receive),
+    "recv_anysource": ("recv", _receive_any),
+    "barrier": ("barrier", _nothing),
+}
+
+_local = threading.local()
+_originals: dict[str, Any] = {}
+_lanes = False
+
+
+def _element_type(tensors: list[Any]) -> str:
+    if not tensors:
+        return "Byte"
+    name = str(tensors[0].dtype).rpartition(".")[2]
+    return _DTYPES.get(name, name)
+
+
+def _sequence_number(group: Any) -> int | None:
+    try:
+        return int(group._get_sequence_number_for_group()) + 1
+    except (AttributeError, RuntimeError):
+        return None
+
+
+def _text_of(group: Any, attribute: str) -> str | None:
+    try:
+        return getattr(group, attribute) or None
+    except (AttributeError, RuntimeError):
+        return None
+
+
+def _ranks_of(group: Any) -> list[int]:
+    try:
+        return list(torch.distributed.get_process_group_ranks(group))
+    except (KeyError, RuntimeError, ValueError, AttributeError):
+        return list(range(group.size()))
+
+
+def metadata(group: Any, name: str, call: _Call, asynchronous: bool = True) -> dict[str, Any]:
+    """What Kineto writes for this collective, by the same keys; what is not known is left out."""
+    ranks = _ranks_of(group)
+    known = {
+        "name": f"nccl:{name}",
+        "Collective name": name,
+        "In msg nelems": sum(tensor.numel() for tensor in call.inputs),
+        "Out msg nelems": sum(tensor.numel() for tensor in call.outputs),
+        "In split size": str(call.in_split),
+        "Out split size": str(call.out_split),
+        "dtype": _element_type(call.inputs or call.outputs),
+        "Group size": group.size(),
+        "Process Group Name": _text_of(group, "group_name"),
+        "Process Group Description": _text_of(group, "group_desc"),
+        "Process Group Ranks": str(ranks),
+        "Rank": torch.distributed.get_rank() if torch.distributed.is_initialized() else group.rank(),
+        "Seq": _sequence_number(group),
+        "Src Rank": ranks[call.source] if call.source is not None and 0 <= call.source < len(ranks) else None,
+        "Dst Rank": ranks[call.destination] if call.destination is not None and 0 <= call.destination < len(ranks) else None,
+        "Is asynchronized op": asynchronous,
+    }
+    return {key: value for key, value in known.items() if value is not None}
+
+
+def _scope(group: Any, annotation: dict[str, Any]) -> Mark:
+    if _lanes:
+        annotation = {**annotation, "stream": get_stream_for_pg(annotation.get("Process Group Name", ""))}
+    return Mark(annotation, False)
+
+
+def _is_captured() -> bool:
+    return bool(_ext.active()) and torch.cuda.is_current_stream_capturing()
+
+
+def _is_asynchronous(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    for value in (*args, *kwargs.values()):
+        if hasattr(value, "asyncOp"):
+            return bool(value.asyncOp)
+    return True
+
+
+def _pending() -> dict[int, list[tuple[str, _Call]]]:
+    """Group (its address) -> what it was asked for since its coalescing began."""
+    if not hasattr(_local, "pending"):
+        _local.pending = {}
+    return _local.pending
+
+
+def _wrap(method: str, original: Any) -> Any:
+    name, read = _METHODS[method]
+
+    @functools.wraps(original)
+    def collective(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not _is_captured():
+            return original(self, *args, **kwargs)
+        call = read(args, kwargs)
+        coalesced = _pending().get(id(self))
+        if coalesced is not None:
+            # Nothing is launched before the end of the coalescing.
+            coalesced.append((name, call))
+            return original(self, *args, **kwargs)
+        with _scope(self, metadata(self, name, call, _is_asynchronous(args, kwargs))):
+            return original(self, *args, **kwargs)
+
+    return collective
+
+
+def _start_coalescing(original: Any) -> Any:
+    @functools.wraps(original)
+    def start(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if _is_captured():
+            _pending()[id(self)] = []
+        return original(self, *args, **kwargs)
+
+    return start
+
+
+def _end_coalescing(original: Any) -> Any:
+    @functools.wraps(original)
+    def end(self: Any, *args: Any, **kwargs: Any) -> Any:
+        calls = _pending().pop(id(self), None)
+        if not calls:
+            return original(self, *args, **kwargs)
+        names = {name for name, _ in calls}
+        whole = _Call([t for _, call in calls for t in call.inputs], [t for _, call in calls for t in call.outputs])
+        if len(calls) == 1:
+            whole = calls[0][1]
+        annotation = metadata(self, names.pop() if len(names) == 1 else "coalesced", whole)
+        with _scope(self, {**annotation, "Coalesced ops": len(calls)}):
+            return original(self, *args, **kwargs)
+
+    return end
+
+
+def annotate_collectives(enabled: bool = True, *, lanes: bool = False) -> None:
+    """Names each captured collective of torch.distributed (point-to-point and coalesced ones too), with the keys of Kineto's eager ones.
+
+    With `lanes` each process group gets a display lane of its own (get_stream_for_pg). False takes it all out again. Collectives outside a recorded
+    capture are left alone, and so are those that compiled code calls without Python (functional collectives within torch.compile).
+    """
+    global _lanes
+    _lanes = lanes
+    if not torch.distributed.is_available():
+        return
+    from torch.distributed import ProcessGroup
+
+    if not enabled:
+        for method, original in _originals.items():
+            setattr(ProcessGroup, method, original)
+        _originals.clear()
+        return
+    if _originals:
+        return
+    wrappers = {method: functools.partial(_wrap, method) for method in _METHODS}
+    wrappers["_start_coalescing"] = _start_coalescing
+    wrappers["_end_coalescing"] = _end_coalescing
+    for method, wrap in wrappers.items():
+        original = getattr(ProcessGroup, method, None)
+        if original is not None:
+            _originals[method] = original
+            setattr(ProcessGroup, method, wrap(original))

@@ -1,0 +1,68 @@
+"""install() and uninstall(): graphtag in the place of torch's own."""
+from __future__ import annotations
+
+import importlib
+import sys
+import types
+from typing import Any
+
+import torch
+
+from . import _capture, _collectives, _compat
+
+_MISSING = object()
+# (object, attribute, what was there), newest last.
+_replaced: list[tuple[Any, str, Any]] = []
+_modules: list[tuple[str, Any]] = []
+
+
+def _replace(owner: Any, name: str, value: Any) -> None:
+    _replaced.append((owner, name, owner.__dict__.get(name, _MISSING)))
+    setattr(owner, name, value)
+
+
+def _own_module(name: str) -> types.ModuleType | None:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        return None
+
+
+def install(*, every_capture: bool = False, collectives: bool = True) -> None:
+    """From here on torch.cuda.graph, torch.cuda.make_graphed_callables and torch.cuda.graph_annotations are graphtag's.
+
+    The module (and its private twin torch.cuda._graph_annotations) is made where torch has none. With `every_capture` captures that do not say
+    enable_annotations record too, such as those of torch.compile(mode="reduce-overhead"). With `collectives` captured collectives are named. Call
+    it before the program does `from torch.cuda import graph`. A second call changes the options alone. uninstall() puts all back.
+    """
+    _capture.every_capture = every_capture
+    _collectives.annotate_collectives(collectives)
+    if _replaced:
+        return
+    for owner in (torch.cuda, torch.cuda.graphs):
+        _replace(owner, "graph", _capture.graph)
+        _replace(owner, "make_graphed_callables", _capture.make_graphed_callables)
+    for name, names in (("graph_annotations", _compat.PUBLIC), ("_graph_annotations", _compat.PRIVATE)):
+        full_name = f"torch.cuda.{name}"
+        module = _compat.StandIn(full_name, names, _own_module(full_name))
+        _modules.append((full_name, sys.modules.get(full_name, _MISSING)))
+        sys.modules[full_name] = module
+        _replace(torch.cuda, name, module)
+
+
+def uninstall() -> None:
+    """Puts back what install() replaced. Without an install() it does nothing."""
+    _capture.every_capture = False
+    _collectives.annotate_collectives(False)
+    while _replaced:
+        owner, name, before = _replaced.pop()
+        if before is _MISSING:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, before)
+    while _modules:
+        name, before = _modules.pop()
+        if before is _MISSING:
+            sys.modules.pop(name, None)
+        else:
+            sys.modules[name] = before

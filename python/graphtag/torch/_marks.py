@@ -1,0 +1,191 @@
+"""Scopes of PyTorch programs: mark_kernels, mark_stream, region, and display lanes."""
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+from typing import Any, Callable, Iterator
+
+import torch
+
+from .. import _ext
+from .._annotation import decorate_with, plain
+from . import _backward_seam, _recording
+
+# Lanes begin above the ids that streams without graphs were seen to have.
+_FIRST_LANE = 60
+_lane_lock = threading.Lock()
+_lane_numbers: Iterator[int] = itertools.count(_FIRST_LANE)
+_lanes: dict[Any, int] = {}
+
+
+def _lane(key: Any) -> int:
+    with _lane_lock:
+        if key not in _lanes:
+            _lanes[key] = next(_lane_numbers)
+        return _lanes[key]
+
+
+def get_stream_for_pg(pg_key: str) -> int:
+    """The display lane of a process group: 60 and up, one a key, the same at each call."""
+    return _lane(("group", pg_key))
+
+
+def lane_of_stream(stream: Any) -> int:
+    """The display lane of a torch.cuda.Stream."""
+    return _lane(("stream", stream.cuda_stream))
+
+
+def checked(annotation: str | dict[str, Any]) -> str | dict[str, Any]:
+    """What a scope takes: the caller's dict is copied, and what JSON has no form for is kept as text."""
+    if isinstance(annotation, str):
+        return annotation
+    if isinstance(annotation, dict):
+        return plain(annotation)
+    raise TypeError(f"an annotation is a name (str) or a dict, not {annotation!r}")
+
+
+class Mark:
+    """mark_kernels(...): a context manager and decorator that can be entered again, also within itself and from several threads."""
+
+    __slots__ = ("_annotation", "_backward", "_local")
+
+    def __init__(self, annotation: str | dict[str, Any], backward: bool) -> None:
+        self._annotation = annotation
+        self._backward = backward
+        self._local: threading.local | None = None
+
+    def _stack(self) -> list[Any]:
+        if self._local is None:
+            self._local = threading.local()
+        if not hasattr(self._local, "stack"):
+            self._local.stack = []
+        return self._local.stack
+
+    def __enter__(self) -> None:
+        if self._local is None and not _ext.active():
+            return
+        if not _ext.active():
+            self._stack().append(None)
+            return
+        handle = _ext.scope_open(_ext.annotation(checked(self._annotation)))
+        token = None
+        try:
+            if self._backward:
+                token = _backward_seam.freeze()
+        except BaseException:
+            _ext.scope_close(handle)
+            raise
+        self._stack().append((handle, token))
+
+    def __exit__(self, *error: object) -> None:
+        if self._local is None:
+            return
+        stack = self._stack()
+        opened = stack.pop() if stack else None
+        if opened is None:
+            return
+        handle, token = opened
+        if token is not None:
+            _backward_seam.thaw(token)
+        _recording.close_scope(handle)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return decorate_with(lambda: Mark(self._annotation, self._backward), function)
+
+
+def mark_kernels(annotation: str | dict[str, Any], *, backward: bool = True) -> Mark:
+    """Names the work captured while it is open: kernels, copies, memsets and all other nodes, on any stream.
+
+    `annotation` is a name (for {"name": name}) or a dict; an inner scope's keys win, the outer's come through. With `backward` the autograd nodes
+    made in it name their backward work too, in this capture or a later one, with "autograd_phase": "backward" added. A context manager, or
+    a decorator. Does nothing where no capture records. The dict is copied; values that JSON has no form for become text.
+    """
+    return Mark(annotation, backward)
+
+
+class MarkStream:
+    """mark_stream(...)."""
+
+    def __init__(self, stream: Any, annotation: str | dict[str, Any]) -> None:
+        self._stream = stream
+        self._annotation = annotation
+        self._open: list[tuple[Mark | None, Any]] = []
+
+    def __enter__(self) -> None:
+        if not _ext.active():
+            switch = torch.cuda.stream(self._stream)
+            switch.__enter__()
+            self._open.append((None, switch))
+            return
+        annotation = checked(self._annotation)
+        switch = None
+        if self._stream.cuda_stream != torch.cuda.current_stream().cuda_stream:
+            annotation = {"name": annotation} if isinstance(annotation, str) else annotation
+            annotation = {**annotation, "stream": lane_of_stream(self._stream)}
+            _recording.add_stream(self._stream)
+            switch = torch.cuda.stream(self._stream)
+        mark = Mark(annotation, True)
+        mark.__enter__()
+        try:
+            if switch is not None:
+                switch.__enter__()
+        except BaseException:
+            mark.__exit__(None, None, None)
+            raise
+        self._open.append((mark, switch))
+
+    def __exit__(self, *error: object) -> None:
+        mark, switch = self._open.pop()
+        try:
+            if switch is not None:
+                switch.__exit__(*error)
+        finally:
+            if mark is not None:
+                mark.__exit__(*error)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return decorate_with(lambda: MarkStream(self._stream, self._annotation), function)
+
+
+def mark_stream(stream: torch.cuda.Stream, annotation: str | dict[str, Any]) -> MarkStream:
+    """mark_kernels, with `stream` made current and its display lane added to a copy of the annotation (as "stream").
+
+    Where `stream` is current already, neither happens. Where nothing is recorded, only the stream is switched.
+    """
+    return MarkStream(stream, annotation)
+
+
+class Region:
+    """region(...)."""
+
+    def __init__(self, annotation: str | dict[str, Any]) -> None:
+        self._annotation = checked(annotation)
+        self._open: list[Any] = []
+
+    def __enter__(self) -> None:
+        inner: Any = None
+        if _ext.active():
+            inner = Mark(self._annotation, True)
+        elif torch.autograd.profiler._is_profiler_enabled:
+            name, keys = self._annotation, None
+            if isinstance(self._annotation, dict):
+                name, keys = str(self._annotation.get("name", "")), json.dumps(self._annotation, ensure_ascii=False)
+            inner = torch.profiler.record_function(name, keys)
+        if inner is not None:
+            inner.__enter__()
+        self._open.append(inner)
+
+    def __exit__(self, *error: object) -> None:
+        inner = self._open.pop()
+        if inner is not None:
+            inner.__exit__(*error)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return decorate_with(lambda: Region(self._annotation), function)
+
+
+def region(annotation: str | dict[str, Any]) -> Region:
+    """One marker for captured and eager work: while a capture records it is mark_kernels(annotation); elsewhere, while a profiler runs, a
+    torch.profiler.record_function range of that name (the keys as its argument); else nothing."""
+    return Region(annotation)

@@ -1,0 +1,93 @@
+"""One recorded capture: its window, its streams, its graph."""
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from .. import _ext
+from .._errors import Error, UnavailableError
+from .._live import available
+from .._window import Window
+from . import _backward_seam, _stacks
+from ._config import Config
+
+_lock = threading.Lock()
+_open: list["Recording"] = []
+
+
+class Recording:
+    """From before a capture begins until after it is instantiated."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.window = Window(config.observer)
+        self.graph_handle = 0  # the CUgraph that is captured into; 0 until known
+        self.graph_id = 0
+
+    def open(self) -> None:
+        """Raises BusyError (a RuntimeError) where callbacks were asked for and somebody else has them."""
+        _backward_seam.prepare()
+        self.window.open()
+        with _lock:
+            _open.append(self)
+        if self.config.record_py_stacks:
+            _stacks.begin(self.config.py_stack_filter_paths)
+
+    def close(self) -> None:
+        with _lock:
+            if self in _open:
+                _open.remove(self)
+        if self.config.record_py_stacks:
+            _stacks.end()
+        self.window.close()
+
+    def add_stream(self, stream: int) -> None:
+        self.window.add_stream(stream)
+
+    def capture_began(self, stream: int, label: Any) -> None:
+        """The stream captures now: learn the graph, and give it its label."""
+        self.graph_handle = _ext.capture_graph(stream)
+        self.graph_id = _ext.graph_id(self.graph_handle)
+        if label is not None:
+            _ext.label_graph(self.graph_handle, label)
+
+    @property
+    def uses_boundaries(self) -> bool:
+        return self.window.observer == "boundary"
+
+
+def is_open() -> bool:
+    """Does a capture record now?"""
+    return bool(_open)
+
+
+def add_stream(stream: Any) -> None:
+    """Work of a capture goes to this torch.cuda.Stream as well: the boundary observer must read it too."""
+    with _lock:
+        recordings = list(_open)
+    for recording in recordings:
+        recording.add_stream(stream.cuda_stream)
+
+
+def close_scope(handle: int) -> None:
+    """Ends a scope. One that a failed backward left on another thread has ended with its window, which is no error of the caller's."""
+    try:
+        _ext.scope_close(handle)
+    except Error:
+        if _ext.active():
+            raise
+
+
+def start(config: Config) -> Recording | None:
+    """A recording that is open, or None where recording cannot work at all (is_available() says so)."""
+    if available() is not None:
+        return None
+    recording = Recording(config)
+    try:
+        recording.open()
+    except UnavailableError:
+        recording.close()
+        if config.observer == "callbacks":
+            raise
+        return None
+    return recording
