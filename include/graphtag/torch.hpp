@@ -292,8 +292,10 @@ inline void ensure_registered(Store& all) {
   if (all.registered.load()) return;
   const std::lock_guard<std::mutex> lock(all.mutex);
   if (all.registered.load()) return;
-  all.callback = at::addGlobalCallback(
-      at::RecordFunctionCallback(&on_node_begin, &on_node_end).scopes({at::RecordScope::BACKWARD_FUNCTION}));
+  if (registration == at::INVALID_CALLBACK_HANDLE) {
+    registration = at::addGlobalCallback(
+        at::RecordFunctionCallback(&on_node_begin, &on_node_end).scopes({at::RecordScope::BACKWARD_FUNCTION}));
+  }
   all.registered.store(true);
 }
 
@@ -413,8 +415,8 @@ inline void forget() noexcept {
   all.version.fetch_add(1, std::memory_order_release);
   if (left) {
     all.registered.store(true);
-  } else if (all.callback != at::INVALID_CALLBACK_HANDLE) {
-    at::removeCallback(std::exchange(all.callback, at::INVALID_CALLBACK_HANDLE));
+  } else if (detail::registration != at::INVALID_CALLBACK_HANDLE) {
+    at::removeCallback(std::exchange(detail::registration, at::INVALID_CALLBACK_HANDLE));
   }
 }
 

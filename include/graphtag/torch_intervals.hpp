@@ -90,7 +90,7 @@ class ThreadIntervals {
     return dropped_;
   }
 
-  // Of the thread's mark, see Marker.
+  // Of the callback that marks the thread, see mark().
   at::CallbackHandle marker = at::INVALID_CALLBACK_HANDLE;
 
  private:
@@ -107,17 +107,20 @@ class ThreadIntervals {
 
   void start_run(std::uint64_t sequence, Handle annotation) {
     // No node was made since the last run began: it is empty.
-    if (!runs_.empty() && runs_.back().first == sequence) pop(runs_.back()), runs_.pop_back();
+    if (!runs_.empty() && runs_.back().first == sequence) {
+      uncount(runs_.back());
+      runs_.pop_back();
+    }
     if ((runs_.empty() ? Handle{0} : runs_.back().annotation) == annotation) return;
     runs_.push_back({sequence, annotation});
     named_ += annotation != 0;
     while (named_ > kMaxIntervals) {
       if (runs_.front().annotation != 0) ++dropped_;
-      pop(runs_.front());
+      uncount(runs_.front());
       runs_.pop_front();
     }
   }
-  void pop(const Run& run) { named_ -= run.annotation != 0; }
+  void uncount(const Run& run) { named_ -= run.annotation != 0; }
 
   mutable std::mutex mutex_;  // of all below
   std::deque<Run> runs_;      // ascending by `first`; neighbours differ
@@ -132,16 +135,18 @@ using Thread = std::shared_ptr<ThreadIntervals>;
 // All intervals of the process. Never destroyed: engine threads run until the process ends.
 struct Store {
   std::mutex mutex;
-  std::unordered_map<std::uint64_t, Thread> threads;          // RecordFunction::currentThreadId() -> its intervals; under mutex
-  std::unordered_map<at::CallbackHandle, Thread> by_marker;   // under mutex
-  at::CallbackHandle callback = at::INVALID_CALLBACK_HANDLE;  // under mutex
-  std::atomic<bool> registered{false};
-  std::atomic<std::uint64_t> version{1};  // of both maps
-  std::atomic<Handle> phase{0};           // {"autograd_phase": "backward"}
+  std::unordered_map<std::uint64_t, Thread> threads;         // RecordFunction::currentThreadId() -> its intervals; under mutex
+  std::unordered_map<at::CallbackHandle, Thread> by_marker;  // under mutex
+  std::atomic<bool> registered{false};                       // the callback is, for this store
+  std::atomic<std::uint64_t> version{1};                     // of both maps
+  std::atomic<Handle> phase{0};                              // {"autograd_phase": "backward"}
   std::atomic<std::uint64_t> opened{0}, seen{0}, matched{0}, failures{0};
 };
 
 inline std::atomic<Store*> current_store{nullptr};
+
+// Of the callback; under the store's mutex. A child of fork() has its parent's callback too, so this is not in the store.
+inline at::CallbackHandle registration = at::INVALID_CALLBACK_HANDLE;
 
 // After fork() the child gets an empty one: another thread may have held a lock, and handles of annotations are the parent's.
 inline Store& store() {

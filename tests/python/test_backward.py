@@ -4,8 +4,12 @@ Which operator runs in which region is told from shapes: each region works on si
 """
 import contextlib
 import importlib.util
+import json
 import random
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -377,6 +381,75 @@ def test_disable_puts_torchs_checkpoint_back():
     backward.disable()
     assert all(getattr(torch.utils.checkpoint, name).__module__ == module for name in names)
     assert backward.enable() == "callback"
+
+
+def test_a_compiled_function_is_one_node():
+    compiled = torch.compile(lambda x: x.sigmoid().tanh(), backend="aot_eager")
+    with Window(), Operators() as ops:
+        x = leaf(4, 5)
+        with torch.utils._python_dispatch._disable_current_modes():
+            compiled(x)  # compiles
+            with Scope("compiled"):
+                y = compiled(x)
+        loss = y.sum()
+        ops.rows.clear()
+        loss.backward()
+    assert ops.of("tanh_backward") == [in_backward("compiled")]
+    assert ops.of("sigmoid_backward") == [in_backward("compiled")]
+    assert ops.of("expand") == [None]
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_profiler_beside_it(inside):
+    """It starts or stops within a scope, and keeps state of the same threads."""
+    seen = []
+    profiler = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])
+    with Window():
+        x = leaf(3)
+        if not inside:
+            profiler.start()
+        with Scope("a"):
+            if inside:
+                profiler.start()
+            y = probe(x, "a", seen).sum()
+            if not inside:
+                profiler.stop()
+        y.backward(retain_graph=True)
+        if inside:
+            profiler.stop()
+        y.backward()
+        assert current() is None
+    assert seen == [("a", in_backward("a"))] * 2
+    assert ("ProbeBackward" in {event.name for event in profiler.events()}) == inside
+
+
+def test_a_child_of_fork_starts_with_nothing():
+    """And with one callback, not its parent's beside its own."""
+    code = """
+import json, os
+from torch_scopes import *
+torch.set_num_threads(1)
+assert backward.enable() == "callback"
+with Window():
+    with Scope("parent"):
+        old = torch.ones(3, requires_grad=True).sigmoid().sum()
+if os.fork() == 0:
+    first, seen = backward.counters(), []
+    with Window():
+        with Scope("child"):
+            new = Probe.apply(torch.ones(3, requires_grad=True), "child", seen).sum()
+        old.backward()
+        new.backward()
+    last = backward.counters()
+    print(json.dumps([first["intervals_now"], seen, last["nodes_seen"], last["nodes_matched"]]), flush=True)
+    os._exit(0)
+print(os.wait()[1])
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], cwd=Path(__file__).parent, capture_output=True, text=True, timeout=120)
+    child, status = done.stdout.splitlines()
+    assert status == "0", done.stderr
+    # Seen: a sum, a sigmoid or probe, and a leaf each; the child's sum and probe are its region's.
+    assert json.loads(child) == [0, [["child", in_backward("child")]], 6, 2]
 
 
 def test_a_backward_that_raises_leaks_nothing():
