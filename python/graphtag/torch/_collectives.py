@@ -288,6 +288,7 @@ def annotate_collectives(enabled: bool = True, *, lanes: bool = False) -> None:
     wrappers["_end_coalescing"] = _end_coalescing
     for method, wrap in wrappers.items():
         original = getattr(ProcessGroup, method, None)
-        if original is not None:
-            _originals[method] = original
+        if original is not None and method in ProcessGroup.__dict__:
+            # As it lies in the class: what getattr gives would no longer bind to its group.
+            _originals[method] = ProcessGroup.__dict__[method]
             setattr(ProcessGroup, method, wrap(original))

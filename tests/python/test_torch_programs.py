@@ -1,0 +1,358 @@
+"""install(), and the programs of the wild that must run unchanged after it; modules, regions, collectives, export, `python -m graphtag.auto`."""
+import gzip
+import importlib
+import json
+import os
+import pickle
+import subprocess
+import sys
+
+import fake_cuda
+import pytest
+
+import graphtag
+import graphtag.torch as gat
+import torch
+
+COMMAND = fake_cuda.BUILD / "graphtag"
+
+
+@pytest.fixture(autouse=True)
+def false_cuda(monkeypatch):
+    fake_cuda.put_into(torch, monkeypatch)
+    monkeypatch.setattr(gat._capture.graph, "default_capture_stream", None)
+    monkeypatch.setenv("GRAPHTAG_COMMAND", str(COMMAND))
+    yield
+    gat.uninstall()
+    assert not graphtag._ext.active()
+    graphtag.forget()
+
+
+@pytest.fixture
+def installed():
+    gat.install()
+
+
+def named(graph):
+    view = dict(gat.get_kernel_annotations())
+    return [view[node_id][0]["name"] for node_id in sorted(graph.replay().values()) if node_id in view]
+
+
+# --- install and uninstall
+
+
+def test_uninstall_puts_all_back():
+    before = (torch.cuda.graph, torch.cuda.graphs.graph, torch.cuda.make_graphed_callables, sys.modules.get("torch.cuda.graph_annotations"))
+    methods = dict(torch.distributed.ProcessGroup.__dict__)
+    gat.install()
+    gat.install(every_capture=True)
+    assert torch.cuda.graph is gat.graph and torch.cuda.graphs.graph is gat.graph
+    gat.uninstall()
+    gat.uninstall()
+    after = (torch.cuda.graph, torch.cuda.graphs.graph, torch.cuda.make_graphed_callables, sys.modules.get("torch.cuda.graph_annotations"))
+    assert after == before or before[3] is None
+    assert dict(torch.distributed.ProcessGroup.__dict__) == methods
+    assert not gat._capture.every_capture
+
+
+def test_the_module_is_made_where_torch_has_none(monkeypatch):
+    monkeypatch.setattr(gat._install, "_own_module", lambda name: None)
+    gat.install()
+    from torch.cuda.graph_annotations import mark_kernels
+
+    assert mark_kernels is gat.mark_kernels
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        importlib.import_module("torch.cuda._graph_annotations").nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("module", ["torch.cuda.graph_annotations", "torch.cuda._graph_annotations"])
+def test_all_that_the_wild_imports_is_there(installed, module):
+    found = importlib.import_module(module)
+    names = ["mark_kernels", "mark_stream", "get_stream_for_pg", "get_kernel_annotations", "clear_kernel_annotations", "is_available"]
+    if module.endswith("._graph_annotations"):
+        names += ["resolve_pending_annotations", "remap_to_exec_graph", "resolve_and_remap", "annotation_for", "_is_tools_id_unavailable"]
+        names += ["enable_annotations"]
+    for name in names:
+        assert getattr(found, name).__module__.startswith("graphtag.torch"), name
+
+
+# --- programs of the wild
+
+
+def test_a_cuda_graph_wrapper_that_collects_right_after_the_capture(installed):
+    """TorchTitan's pattern."""
+    from torch.cuda._graph_annotations import get_kernel_annotations, mark_kernels
+
+    collected, graphs = {}, []
+    for batch in (1, 8):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, pool=None, stream=fake_cuda.Stream(), enable_annotations=True):
+            with mark_kernels({"name": "layer", "bs": batch}):
+                fake_cuda.launch()
+        collected.update(get_kernel_annotations())
+        graphs.append(graph)
+    for graph, batch in zip(graphs, (1, 8)):
+        assert [collected[node_id] for node_id in graph.replay().values()] == [[{"name": "layer", "bs": batch}]]
+
+
+def test_names_are_resolved_in_process(installed):
+    """A profiler that asks for each record."""
+    from torch.cuda._graph_annotations import annotation_for, get_kernel_annotations, mark_kernels
+
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=fake_cuda.Stream(), enable_annotations=True), mark_kernels("a"):
+        fake_cuda.launch()
+    for node_id in graph.replay().values():
+        assert annotation_for(node_id) == {"name": "a"} and get_kernel_annotations()[node_id] == [{"name": "a"}]
+
+
+def test_the_tutorial(installed, tmp_path):
+    """Warm-up on a side stream, capture, nested scopes, pickle, join."""
+    from torch.cuda.graph_annotations import get_kernel_annotations, mark_kernels
+
+    def step():
+        with mark_kernels("outer"):
+            fake_cuda.launch()
+            with mark_kernels({"name": "inner", "dtype": "bf16"}):
+                fake_cuda.launch()
+
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=fake_cuda.Stream(), enable_annotations=True):
+        step()
+    with open(tmp_path / "annotations.pkl", "wb") as file:
+        pickle.dump(dict(get_kernel_annotations()), file)
+    loaded = graphtag.load(tmp_path / "annotations.pkl")
+    assert [loaded[node_id]["name"] for node_id in sorted(graph.replay().values())] == ["outer", "inner"]
+
+
+def test_older_versions_enable_by_hand(installed):
+    from torch.cuda._graph_annotations import enable_annotations, get_kernel_annotations, mark_kernels, remap_to_exec_graph, resolve_pending_annotations
+
+    enable_annotations()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=fake_cuda.Stream()):
+        with mark_kernels("a"):
+            fake_cuda.launch()
+        resolve_pending_annotations()
+    remap_to_exec_graph(graph)
+    assert list(get_kernel_annotations().values()) == [[{"name": "a"}]]
+
+
+def test_the_feature_probe(installed):
+    import inspect
+
+    from torch.cuda.graph_annotations import mark_kernels
+
+    assert "backward" in inspect.signature(mark_kernels).parameters
+
+
+def test_every_capture_records_when_asked():
+    gat.install(every_capture=True)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=fake_cuda.Stream()):
+        with gat.mark_kernels("a"):
+            fake_cuda.launch()
+    assert named(graph) == ["a"]
+
+
+# --- modules
+
+
+class Block(torch.nn.Module):
+    def __init__(self, fail=False):
+        super().__init__()
+        self.mlp = torch.nn.Identity()
+        self.fail = fail
+
+    def forward(self, x):
+        fake_cuda.launch()
+        self.mlp(x)
+        if self.fail:
+            raise ZeroDivisionError
+        return x
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList([Block(), Block()])
+        for block in self.layers:
+            block.mlp.register_forward_hook(lambda *_: fake_cuda.launch() and None)
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        fake_cuda.launch()
+        return x
+
+
+def capture_model(model):
+    graph = torch.cuda.CUDAGraph()
+    with gat.graph(graph, stream=fake_cuda.Stream(), enable_annotations=True):
+        model(torch.ones(1))
+    return graph
+
+
+def test_modules_name_their_work_by_their_qualified_names():
+    model = Model()
+    with gat.annotate_modules(model, prefix="m") as added:
+        graph = capture_model(model)
+        assert named(graph) == ["m.layers.0", "m.layers.0.mlp", "m.layers.1", "m.layers.1.mlp", "m"]
+    assert "m.layers.1.mlp" in added.names
+    assert named(capture_model(model)) == [], "removed"
+    with gat.annotate_modules(model, pattern=r"\.mlp$") as added:
+        assert added.names == ["layers.0.mlp", "layers.1.mlp"]
+        assert named(capture_model(model)) == added.names
+
+
+def test_a_module_that_raises_closes_its_scope():
+    block = Block(fail=True)
+    gat.annotate_modules(block, prefix="b")
+    with graphtag.window():
+        stream = fake_cuda.Stream()
+        with torch.cuda.stream(stream):
+            assert fake_cuda.call("begin_capture", stream.cuda_stream)
+            with pytest.raises(ZeroDivisionError):
+                block(torch.ones(1))
+            assert graphtag._ext.scope_current() == 0
+            fake_cuda.call("end_capture", stream.cuda_stream)
+
+
+# --- regions, export
+
+
+def test_a_region_is_a_range_outside_captures_and_a_scope_inside(tmp_path):
+    graph = torch.cuda.CUDAGraph()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
+        with gat.region({"name": "eager", "bs": 8}):
+            torch.ones(2) + 1
+    with gat.region("quiet"):
+        pass
+    with gat.graph(graph, stream=fake_cuda.Stream(), enable_annotations=True), gat.region("graphed"):
+        fake_cuda.launch()
+    assert named(graph) == ["graphed"]
+    assert [event.name for event in profiler.events() if event.name in ("eager", "graphed", "quiet")] == ["eager"]
+
+
+class Profiler:
+    """A torch.profiler.profile that has run on an H200."""
+
+    def export_chrome_trace(self, path):
+        with gzip.open(fake_cuda.SOURCE_DIR / "examples/decode/decode.json.gz") as trace, open(path, "wb") as file:
+            file.write(trace.read())
+
+
+def decode_annotations():
+    file = graphtag.load(fake_cuda.SOURCE_DIR / "examples/decode/decode.annotations.pkl")
+    return {node_id: [annotation] for node_id, annotation in file.items()}
+
+
+def test_export_names_a_profilers_trace(tmp_path):
+    gat.export(Profiler(), tmp_path / "named.json.gz", annotations=decode_annotations())
+    with gzip.open(tmp_path / "named.json.gz", "rt") as file:
+        trace = json.load(file)
+    assert trace["cudaGraphInlineAnnotated"] is True
+    assert graphtag.report(tmp_path / "named.json.gz").totals["coverage"]["records_frac"] > 0.99
+    gat.export(Profiler(), tmp_path / "plain.json")
+    assert graphtag.report(tmp_path / "plain.json").totals["coverage"]["records_frac"] == 0
+
+
+def test_export_refuses_what_makes_no_sense(tmp_path):
+    with pytest.raises(ValueError, match="'none', 'all'"):
+        gat.export(Profiler(), tmp_path / "x.json", graph_lanes="some")
+    with pytest.raises(ValueError, match="there are none"):
+        gat.export(Profiler(), tmp_path / "x.json", annotations={}, graph_lanes="all")
+    with pytest.raises(graphtag.InvalidError):
+        gat.export(Profiler(), tmp_path / "x.unknown", annotations=decode_annotations())
+
+
+def test_the_trace_handler_writes_one_file_a_cycle(tmp_path):
+    handler = gat.trace_handler(tmp_path / "traces", worker_name="w")
+    handler(Profiler())
+    handler(Profiler())
+    names = sorted(path.name for path in (tmp_path / "traces").iterdir())
+    assert len(names) == 2 and all(name.startswith("w.") and name.endswith(".pt.trace.json.gz") for name in names)
+
+
+# --- collectives: one process, gloo, whose work on the CPU a false capture surrounds
+
+
+@pytest.fixture(scope="module")
+def group(tmp_path_factory):
+    store = torch.distributed.FileStore(str(tmp_path_factory.mktemp("store") / "store"), 1)
+    torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+    yield torch.distributed.group.WORLD
+    torch.distributed.destroy_process_group()
+
+
+def annotations_open_in(call, *arguments, method):
+    """What is open on this thread while the process group's own `method` runs."""
+    seen = []
+    original = getattr(torch.distributed.ProcessGroup, method)
+
+    def spy(self, *args, **kwargs):
+        handle = graphtag._ext.scope_current()
+        seen.append(json.loads(graphtag._ext.annotation_json(handle)) if handle else None)
+        return original(self, *args, **kwargs)
+
+    setattr(torch.distributed.ProcessGroup, method, spy)
+    try:
+        gat.annotate_collectives()
+        stream = fake_cuda.Stream()
+        with graphtag.window(), torch.cuda.stream(stream):
+            assert fake_cuda.call("begin_capture", stream.cuda_stream)
+            call(*arguments)
+            fake_cuda.call("end_capture", stream.cuda_stream)
+        call(*arguments)
+    finally:
+        gat.annotate_collectives(False)
+        setattr(torch.distributed.ProcessGroup, method, original)
+    assert seen.pop() is None, "an eager collective is left alone"
+    return seen
+
+
+def test_captured_collectives_carry_their_metadata(group):
+    tensor = torch.ones(12, dtype=torch.bfloat16)
+    [seen] = annotations_open_in(torch.distributed.all_reduce, tensor, method="allreduce")
+    expected = {"Collective name": "allreduce", "In msg nelems": 12, "Out msg nelems": 12, "dtype": "BFloat16", "Group size": 1, "Rank": 0}
+    assert {key: seen[key] for key in expected} == expected
+    assert {"In split size", "Out split size", "Process Group Name", "Process Group Ranks", "Is asynchronized op"} <= set(seen)
+
+
+def test_roots_are_global_ranks(group):
+    [seen] = annotations_open_in(torch.distributed.broadcast, torch.ones(3), 0, method="broadcast")
+    assert (seen["Collective name"], seen["Src Rank"]) == ("broadcast", 0)
+    [seen] = annotations_open_in(torch.distributed.reduce, torch.ones(3), 0, method="reduce")
+    assert (seen["Collective name"], seen["Dst Rank"]) == ("reduce", 0)
+
+
+# --- python -m
+
+
+def run_module(*arguments, **environment):
+    env = {**os.environ, "PYTHONPATH": str(fake_cuda.PACKAGE_DIR), "GRAPHTAG_COMMAND": str(COMMAND), **environment}
+    return subprocess.run([sys.executable, "-m", *arguments], capture_output=True, text=True, check=False, timeout=120, env=env)
+
+
+def test_python_m_graphtag_is_the_command():
+    assert run_module("graphtag", "--version").stdout == subprocess.run([COMMAND, "--version"], capture_output=True, text=True, check=True).stdout
+    assert run_module("graphtag", "nonsense").returncode == 2
+
+
+def test_auto_runs_a_script_and_writes_the_file(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("import sys, torch\nimport graphtag.torch\nprint(sys.argv, __name__, torch.cuda.graph is graphtag.torch.graph)\n")
+    out = tmp_path / "a.%p.json"
+    done = run_module("graphtag.auto", str(script), "--flag", GRAPHTAG=f"1,out={out}")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{[str(script), '--flag']} __main__ True\n"
+    [written] = tmp_path.glob("a.*.json")
+    assert graphtag.load(written).format == "graphtag.annotations/1"
+    off = run_module("graphtag.auto", str(script), GRAPHTAG="0")
+    assert off.stdout.endswith("__main__ False\n") and len(list(tmp_path.glob("*.json"))) == 1
+
+
+@pytest.mark.parametrize("option", ["2", "colour=1", "collectives=yes", "out"])
+def test_auto_refuses_unknown_options_with_the_list(option):
+    done = run_module("graphtag.auto", "script.py", GRAPHTAG=option)
+    assert done.returncode == 2 and "collectives" in done.stderr and "Traceback" not in done.stderr
