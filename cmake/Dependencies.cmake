@@ -11,7 +11,11 @@ target_include_directories(graphtag_protozero SYSTEM INTERFACE ${PROTOZERO_INCLU
 
 if(GRAPHTAG_COMMAND)
   find_package(fmt 9 CONFIG REQUIRED)
-  find_package(simdjson 3.0 CONFIG REQUIRED)
+  # No version asked for: simdjson's config refuses every other minor version, newer ones too.
+  find_package(simdjson CONFIG REQUIRED)
+  if(simdjson_VERSION VERSION_LESS 3.0)
+    message(FATAL_ERROR "simdjson 3.0 or newer is needed; this is ${simdjson_VERSION}")
+  endif()
   find_package(CLI11 2.1 CONFIG REQUIRED)
   find_package(OpenSSL REQUIRED)
   pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
