@@ -1,8 +1,7 @@
 // Where the tokens of a stretch of JSON begin: simdjson's first stage.
 //
 //   {"a": [1]}
-//   01  4 678     strings and scalars by their first byte, and every one of {}[]:,  outside strings
-//   (position 9, the closing brace, ends the list)
+//   01  4 6789    strings and scalars by their first byte, and every one of {}[]:,  outside strings; behind them the text's size, 10
 #pragma once
 
 #include <cstddef>
