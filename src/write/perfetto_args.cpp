@@ -24,21 +24,22 @@ std::string_view without_spaces(std::string_view token) {
 
 simdjson::error_code write_number(ArgWriter& args, std::string_view key, ondemand::value value) {
   ondemand::number number;
-  if (value.get_number().get(number) != simdjson::SUCCESS) {
-    args.json(key, without_spaces(value.raw_json_token()));
-    return simdjson::SUCCESS;
+  if (value.get_number().get(number) == simdjson::SUCCESS) {
+    switch (number.get_number_type()) {
+      case ondemand::number_type::signed_integer:
+        args.integer(key, number.get_int64());
+        return simdjson::SUCCESS;
+      case ondemand::number_type::unsigned_integer:
+        args.unsigned_integer(key, number.get_uint64());
+        return simdjson::SUCCESS;
+      case ondemand::number_type::floating_point_number:
+        args.real(key, number.get_double());
+        return simdjson::SUCCESS;
+      default:  // newer versions of simdjson know integers beyond 64 bits
+        break;
+    }
   }
-  switch (number.get_number_type()) {
-    case ondemand::number_type::signed_integer:
-      args.integer(key, number.get_int64());
-      break;
-    case ondemand::number_type::unsigned_integer:
-      args.unsigned_integer(key, number.get_uint64());
-      break;
-    case ondemand::number_type::floating_point_number:
-      args.real(key, number.get_double());
-      break;
-  }
+  args.json(key, without_spaces(value.raw_json_token()));
   return simdjson::SUCCESS;
 }
 
@@ -92,8 +93,9 @@ simdjson::error_code write_value(ArgWriter& args, std::string_view key, ondemand
     case ondemand::json_type::null:
       args.json(key, "null");
       return simdjson::SUCCESS;
+    default:  // newer versions of simdjson name what begins no value
+      return simdjson::UNEXPECTED_ERROR;
   }
-  return simdjson::UNEXPECTED_ERROR;
 }
 
 simdjson::error_code write_members(ArgWriter& args, ondemand::object object) {
