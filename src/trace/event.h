@@ -53,9 +53,8 @@ struct Event {
 
   // Tokens as written ("" quoted strings keep their quotes); empty where missing. Of duplicate keys the last counts.
   TextSpan name, category, pid, tid, id;
-  std::optional<std::int64_t>
-      start_ns;                  // from "ts" in decimal microseconds, exact; nothing if missing, not finite, or a bad_time
-  std::int64_t duration_ns = 0;  // from "dur"; with a start_ns never negative, and their sum fits
+  std::optional<std::int64_t> start_ns;  // from "ts" in decimal microseconds, exact; nothing if missing, infinite, or a bad_time
+  std::int64_t duration_ns = 0;          // from "dur"; with a start_ns never negative, and their sum fits
 
   bool has_args = false;
   TextSpan args;                    // the object with its braces; without has_args the value that is no object, or empty
