@@ -1,0 +1,74 @@
+"""Reports as rows, the command from Python, the stub, and what the package promises of its files."""
+import ast
+
+import fake_cuda
+import pandas
+import polars
+import pyarrow
+import pytest
+
+import graphtag
+
+TRACE = fake_cuda.SOURCE_DIR / "examples/decode/decode.json.gz"
+NAMES = fake_cuda.SOURCE_DIR / "examples/decode/decode.annotations.pkl"
+
+
+@pytest.fixture(autouse=True)
+def command(monkeypatch):
+    monkeypatch.setenv("GRAPHTAG_COMMAND", str(fake_cuda.BUILD / "graphtag"))
+
+
+def test_rows_are_taken_as_they_are():
+    rows = graphtag.report(TRACE, NAMES, by=["bs"])
+    assert rows.columns[:2] == ["region", "bs"] and rows.totals["replays"] == 12
+    for table in (pandas.DataFrame(rows), polars.DataFrame(rows)):
+        assert list(table.columns) == rows.columns and len(table) == len(rows)
+        assert list(table["total_ns"]) == [row["total_ns"] for row in rows]
+    assert pyarrow.Table.from_pylist(rows).column("region").to_pylist() == [row["region"] for row in rows]
+
+
+def test_a_report_is_the_commands():
+    rows = graphtag.report(TRACE, NAMES, view="flat", top=3, sort="self_ns")
+    assert len(rows) == 3 and [row["self_ns"] for row in rows] == sorted((row["self_ns"] for row in rows), reverse=True)
+    assert len(str(rows).splitlines()) == 4 and "region" in str(rows)
+    eight = graphtag.report(TRACE, NAMES, where={"bs": 8}, by=["bs"])
+    assert {row["bs"] for row in eight if row["bs"] is not None} == {8}
+
+
+def test_a_check_counts_what_is_named():
+    rows = graphtag.check(TRACE, NAMES)
+    assert len(rows) == 4 and rows.totals["coverage"]["records_frac"] > 0.99
+
+
+def test_annotate_writes_the_file(tmp_path):
+    graphtag.annotate(TRACE, tmp_path / "named.json.gz", [NAMES], lanes="none")
+    assert graphtag.report(tmp_path / "named.json.gz").totals["coverage"]["records_frac"] > 0.99
+
+
+def test_errors_are_exceptions_with_the_commands_words(tmp_path):
+    with pytest.raises(graphtag.FileError, match="absent.json"):
+        graphtag.report(tmp_path / "absent.json")
+    with pytest.raises(graphtag.InvalidError, match="view"):
+        graphtag.report(TRACE, NAMES, view="sideways")
+
+
+def test_a_file_name_is_never_an_option(tmp_path):
+    with pytest.raises(graphtag.FileError, match="--help"):
+        graphtag.report("--help")
+
+
+def test_rows_with_different_keys_have_the_same_columns():
+    rows = graphtag.Rows([{"a": 1}, {"b": 2.5}])
+    assert rows == [{"a": 1, "b": None}, {"a": None, "b": 2.5}] and rows.columns == ["a", "b"]
+    assert str(rows).splitlines()[2].split() == ["-", "2.500"]
+
+
+def test_the_stub_names_what_the_extension_has():
+    stub = ast.parse((fake_cuda.SOURCE_DIR / "python/graphtag/_ext.pyi").read_text())
+    declared = {node.name for node in stub.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    assert declared == {name for name in dir(graphtag._ext) if not name.startswith("_")}
+
+
+def test_every_public_name_is_documented():
+    for name in graphtag.__all__:
+        assert getattr(graphtag, name).__doc__, name
