@@ -17,6 +17,7 @@ def _put_package_on_path():
     """The sources beside the built module, as in a wheel."""
     assert list(PACKAGE_DIR.glob("graphtag/_ext*.so")), f"no graphtag._ext in {PACKAGE_DIR}: build with -DGRAPHTAG_PYTHON=ON, or run ./dev test"
     shutil.copytree(SOURCE_DIR / "python/graphtag", PACKAGE_DIR / "graphtag", dirs_exist_ok=True)
+    shutil.copytree(SOURCE_DIR / "include", PACKAGE_DIR / "graphtag/include", dirs_exist_ok=True)
     sys.path.insert(0, str(PACKAGE_DIR))
 
 

@@ -356,3 +356,9 @@ def test_auto_runs_a_script_and_writes_the_file(tmp_path):
 def test_auto_refuses_unknown_options_with_the_list(option):
     done = run_module("graphtag.auto", "script.py", GRAPHTAG=option)
     assert done.returncode == 2 and "collectives" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_the_backward_library_is_built_ahead_of_time(tmp_path):
+    done = run_module("graphtag.torch", "build", XDG_CACHE_HOME=str(tmp_path))
+    assert done.returncode == 0 and os.path.exists(done.stdout.strip()), done.stderr
+    assert run_module("graphtag.torch").returncode == 2

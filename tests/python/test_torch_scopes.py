@@ -498,3 +498,43 @@ def test_launch_stacks_leave_folders_out(tmp_path):
     with gat.graph(graph, stream=fake_cuda.Stream(), enable_annotations=True, annotation_config=config):
         fake_cuda.launch()
     assert __file__ not in next(iter(gat.get_kernel_py_stacks().values()))
+
+
+# --- backward, where marks meet the autograd adaptor (test_backward.py has the rest)
+
+
+class Launch(torch.autograd.Function):
+    """A kernel forward, another backward."""
+
+    @staticmethod
+    def forward(context, x, tags, key):
+        context.tags, context.key = tags, key
+        tags[key] = fake_cuda.launch()
+        return x.clone()
+
+    @staticmethod
+    def backward(context, gradient):
+        context.tags[context.key + " backward"] = fake_cuda.launch(on=context.tags["stream"])
+        return gradient, None, None
+
+
+def test_backward_work_carries_its_region():
+    tags = {}
+
+    def body():
+        tags["stream"] = torch.cuda.current_stream()
+        x = torch.ones(3, requires_grad=True)
+        with gat.mark_kernels({"name": "block", "layer": 1}):
+            x = Launch.apply(x, tags, "marked")
+        with gat.mark_kernels({"kind": "forward only"}, backward=False):
+            x = Launch.apply(x, tags, "unmarked")
+            with gat.mark_kernels("nested"):
+                x = Launch.apply(x, tags, "nested")
+        x.sum().backward()
+
+    graph = capture(body, "cupti")
+    found = names(graph)
+    assert found[tags["marked"]] == {"name": "block", "layer": 1}
+    assert found[tags["marked backward"]] == {"name": "block", "layer": 1, "autograd_phase": "backward"}
+    assert tags["unmarked backward"] not in found
+    assert found[tags["nested backward"]] == {"name": "nested", "kind": "forward only", "autograd_phase": "backward"}
