@@ -20,10 +20,10 @@ class Feeder final : public EventVisitor {
     GraphRecord graph;
     graph.id = GraphId{1};
     for (const char* name : {"a", "a.b", "a.b.c", "d"}) {
-      auto id = source_.file.annotations.intern(Json{{"name", name}, {"device", 3}});
+      auto id = source_.file->annotations.intern(Json{{"name", name}, {"device", 3}});
       if (id) graph.runs.push_back({LocalId{static_cast<std::uint32_t>(graph.runs.size())}, *id, Origin::callback});
     }
-    source_.file.graphs.push_back(std::move(graph));
+    source_.file->graphs.push_back(std::move(graph));
     annotations_ = AnnotationSet{{&source_}};
   }
   Result<void> on_member(std::string_view key, std::string_view value, bool after_events) override {

@@ -50,9 +50,9 @@ class Feeder final : public EventVisitor {
   explicit Feeder(NamedEventConsumer* consumer) : consumer_(consumer) {
     GraphRecord graph;
     graph.id = GraphId{1};
-    const auto id = source_.file.annotations.intern(Json{{"name", "model.layers.3.mlp"}, {"bs", 8}});
+    const auto id = source_.file->annotations.intern(Json{{"name", "model.layers.3.mlp"}, {"bs", 8}});
     graph.runs.push_back({LocalId{0}, id ? *id : AnnotationId::none, Origin::callback});
-    source_.file.graphs.push_back(std::move(graph));
+    source_.file->graphs.push_back(std::move(graph));
     annotations_ = AnnotationSet{{&source_}};
     annotation_ = annotations_.resolve(NodeId{GraphId{1}, LocalId{0}}).annotation;
   }

@@ -9,12 +9,6 @@
 namespace graphtag {
 namespace {
 
-// One record a replay, and none says which node it is of: the profiler recorded whole graphs.
-bool is_graph_level(const GraphCheck& graph) {
-  return graph.records == graph.replays.replays && graph.replays.nodes_seen_max == 0 &&
-         graph.unnamed.count(Origin::no_node_id) != 0;
-}
-
 std::optional<double> fraction(double part, double whole) {
   if (whole <= 0) return {};
   return part / whole;
@@ -67,11 +61,6 @@ class Checker {
     add_graphs();
     if (!table_.operations.empty()) report_.base_ns = INT64_MAX;
     for (const GpuOperation& operation : table_.operations) add(operation);
-    for (GraphCheck& graph : report_.graphs) {
-      if (!is_graph_level(graph)) continue;
-      graph.unnamed[Origin::graph_level_trace] = graph.unnamed[Origin::no_node_id];
-      graph.unnamed.erase(Origin::no_node_id);
-    }
     report_.busy_ns = busy_.length_ns();
     report_.coverage_records_frac = fraction(static_cast<double>(named_), static_cast<double>(table_.operations.size()));
     report_.coverage_sum_frac = fraction(static_cast<double>(named_sum_ns_), static_cast<double>(report_.sum_ns));
@@ -142,7 +131,7 @@ void Checker::add_to_graph(const GpuOperation& operation, std::int64_t length_ns
   ++graph.records;
   add_saturating(graph.sum_ns, length_ns);
   if (operation.annotation == AnnotationId::none) {
-    ++graph.unnamed[has_annotations_ || operation.origin == Origin::no_node_id ? operation.origin : Origin::no_annotations];
+    ++graph.unnamed[has_annotations_ || !shows_node(operation) ? operation.origin : Origin::no_annotations];
     return;
   }
   ++graph.named;

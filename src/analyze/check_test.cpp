@@ -72,13 +72,27 @@ TEST(Check, WithoutAnyAnnotationThatIsTheReason) {
   EXPECT_THAT(report.graphs.at(0).unnamed, UnorderedElementsAre(Pair(Origin::no_annotations, 1)));
 }
 
-TEST(Check, OneNodelessRecordAReplayIsAGraphLevelTrace) {
+AnnotationSource file_that_expects(std::uint32_t kernels, std::uint32_t body_kernels) {
+  AnnotationSource source;
+  GraphRecord record;
+  record.id = GraphId{9};
+  record.label = std::make_unique<Json>(Json{{"bs", 8}});
+  record.nodes = NodeCounts{kernels, 0, 0};
+  record.body_nodes = NodeCounts{body_kernels, 0, 0};
+  source.file->graphs.push_back(std::move(record));
+  return source;
+}
+
+TEST(Check, RecordsOfWholeGraphsShowNoNodesAndLackNone) {
   OperationBuilder builder;
   for (int i = 0; i < 3; ++i)
-    builder.kernel(i * 10, i * 10 + 10, 7, builder.replay(1), AnnotationId::none).origin = Origin::no_node_id;
+    builder.kernel(i * 10, i * 10 + 10, 7, builder.replay(9), AnnotationId::none).origin = Origin::graph_level_trace;
+  const AnnotationSource source = file_that_expects(4, 0);
+  builder.table.annotations = AnnotationSet({&source});
   const CheckReport report = check(std::move(builder.table));
   EXPECT_THAT(report.graphs.at(0).unnamed, UnorderedElementsAre(Pair(Origin::graph_level_trace, 3)));
   EXPECT_EQ(report.graphs[0].replays.nodes_seen_max, 0U);
+  EXPECT_EQ(report.graphs[0].replays.short_replays, 0U);
 }
 
 TEST(Check, ANodeThatALoopRanAgainIsOneNode) {
@@ -104,17 +118,6 @@ TEST(Check, ReplaysThatOverlapAreToldApart) {
   EXPECT_EQ(report.graphs[0].replays.nodes_seen_min, 2U);
   EXPECT_EQ(report.graphs[0].replays.short_replays, 1U);
   EXPECT_EQ(report.busy_ns, 50);
-}
-
-AnnotationSource file_that_expects(std::uint32_t kernels, std::uint32_t body_kernels) {
-  AnnotationSource source;
-  GraphRecord record;
-  record.id = GraphId{9};
-  record.label = std::make_unique<Json>(Json{{"bs", 8}});
-  record.nodes = NodeCounts{kernels, 0, 0};
-  record.body_nodes = NodeCounts{body_kernels, 0, 0};
-  source.file.graphs.push_back(std::move(record));
-  return source;
 }
 
 TEST(Check, TheAnnotationFileSaysHowManyNodesToExpect) {

@@ -10,11 +10,12 @@
 #include "analyze/operation_order.h"
 
 namespace graphtag {
-namespace {
 
 bool shows_node(const GpuOperation& operation) {
-  return operation.replay != kNoReplay && operation.origin != Origin::no_node_id;
+  return operation.replay != kNoReplay && operation.origin != Origin::no_node_id && operation.origin != Origin::graph_level_trace;
 }
+
+namespace {
 
 // Distinct nodes by replay. Replays of one exec graph run one after the other, so it is enough to remember of each node the replay that it was seen in
 // last. Nothing if they do not (wrong clocks, hostile files).
@@ -73,7 +74,9 @@ std::vector<GraphReplays> count_replay_nodes(OperationTable& table) {
     GraphReplays counted{graph, end - begin, (*seen)[by_graph[begin]], (*seen)[by_graph[end - 1]], (*seen)[by_graph[end - 1]], 0};
     const GraphRecord* record = table.annotations.graph_of(graph);
     if (record != nullptr && record->nodes) counted.nodes_expected = record->nodes->total();
-    for (std::size_t i = begin; i < end; ++i) counted.short_replays += (*seen)[by_graph[i]] < counted.nodes_expected ? 1 : 0;
+    // A graph that shows no nodes at all was not recorded node by node: nothing was dropped.
+    for (std::size_t i = begin; counted.nodes_seen_max != 0 && i < end; ++i)
+      counted.short_replays += (*seen)[by_graph[i]] < counted.nodes_expected ? 1 : 0;
     graphs.push_back(counted);
     begin = end;
   }

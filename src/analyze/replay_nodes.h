@@ -8,6 +8,9 @@
 
 namespace graphtag {
 
+// Whether the record says which node of a graph it is of.
+bool shows_node(const GpuOperation& operation);
+
 struct GraphReplays {
   GraphId graph;  // the exec graph
   std::uint64_t replays = 0;
@@ -15,7 +18,7 @@ struct GraphReplays {
   std::uint64_t nodes_seen_min = 0, nodes_seen_max = 0;
   // By the annotation file (without conditional bodies, which may not run), else the most seen in one replay.
   std::uint64_t nodes_expected = 0;
-  std::uint64_t short_replays = 0;  // that show fewer nodes than expected
+  std::uint64_t short_replays = 0;  // that show fewer nodes than expected; none if no replay shows any
 };
 
 // Ascending by graph id. Expects table.operations as sort_by_start leaves them, and leaves them so.

@@ -18,7 +18,7 @@ bool path_says_more(const Annotation& annotation) {
 
 struct AnnotationSet::State {
   struct Source {
-    const AnnotationFile* file;
+    std::shared_ptr<const AnnotationFile> file;
     std::vector<AnnotationId> ids;  // the file's annotation id -> this set's
   };
   std::vector<Source> sources;
@@ -39,8 +39,8 @@ AnnotationSet::AnnotationSet(const std::vector<const AnnotationSource*>& sources
   std::unordered_set<std::string> seen;
   bool paths = false;
   for (const AnnotationSource* source : sources) {
-    const AnnotationTable& theirs = source->file.annotations;
-    State::Source& ours = state_->sources.emplace_back(State::Source{&source->file, {}});
+    const AnnotationTable& theirs = source->file->annotations;
+    State::Source& ours = state_->sources.emplace_back(State::Source{source->file, {}});
     state_->inputs.push_back(source->input);
     for (std::size_t i = 0; i < theirs.size(); ++i) {
       const Annotation& annotation = theirs[static_cast<AnnotationId>(i)];

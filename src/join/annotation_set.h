@@ -21,7 +21,7 @@ struct AnnotationInput {
 
 // A file of the user's choice, read, with how it came: named itself, or found in a folder.
 struct AnnotationSource {
-  AnnotationFile file;
+  std::shared_ptr<AnnotationFile> file = std::make_shared<AnnotationFile>();  // shared with the sets that are made of it
   AnnotationInput input;
   bool from_folder = false;
   std::string unreadable;  // found in a folder, and no annotation file: why not. Fits no trace

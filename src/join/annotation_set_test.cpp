@@ -44,7 +44,7 @@ TEST(AnnotationSet, TheLaterFileWinsAnIdThatBothHave) {
     EXPECT_EQ(set.resolve(NodeId(node(2, 7))).origin, Origin::outside_scope);
     EXPECT_EQ(set.resolve(NodeId(node(4, 0))).origin, Origin::unknown_graph);
   }
-  EXPECT_EQ(set.graph_of(GraphId{2}), &sources[1].file.graphs[0]);
+  EXPECT_EQ(set.graph_of(GraphId{2}), &sources[1].file->graphs[0]);
 }
 
 TEST(AnnotationSet, EqualAnnotationsOfTwoFilesAreOne) {
@@ -81,16 +81,16 @@ TEST(ChooseSources, AFieldThatOneSideLacksFits) {
   info.rank = 0;
   info.pid = 17;
   EXPECT_EQ(choose_sources(sources, info, Fit::strict)->fitting.size(), 1U);
-  sources[0].file.producer.host = "alpha";
-  sources[0].file.producer.rank = 0;
-  sources[0].file.producer.pid = 17;
+  sources[0].file->producer.host = "alpha";
+  sources[0].file->producer.rank = 0;
+  sources[0].file->producer.pid = 17;
   EXPECT_EQ(choose_sources(sources, info, Fit::strict)->fitting.size(), 1U);
   EXPECT_EQ(choose_sources(sources, TraceInfo{}, Fit::strict)->fitting.size(), 1U);
 }
 
 TEST(ChooseSources, OneNamedByItselfThatDoesNotFitIsAnErrorWithTheReason) {
   std::vector<AnnotationSource> sources = testing::make_sources({{node(2, 0), R"({"name":"a"})"}});
-  sources[0].file.producer.rank = 1;
+  sources[0].file->producer.rank = 1;
   TraceInfo info;
   info.rank = 0;
   const Result<FitResult> refused = choose_sources(sources, info, Fit::strict);
@@ -103,8 +103,8 @@ TEST(ChooseSources, OneNamedByItselfThatDoesNotFitIsAnErrorWithTheReason) {
 TEST(ChooseSources, OneOfAFolderThatDoesNotFitIsPassedOverWithTheReason) {
   std::vector<AnnotationSource> sources = testing::make_sources({{node(2, 0), R"({"name":"a"})"}});
   sources[0].from_folder = true;
-  sources[0].file.producer.host = "beta";
-  sources[0].file.producer.pid = 4;
+  sources[0].file->producer.host = "beta";
+  sources[0].file->producer.pid = 4;
   TraceInfo info;
   info.host = "alpha";
   info.pid = 5;

@@ -38,7 +38,8 @@ Result<AnnotationSource> read_source(const std::string& path) {
   if (!digest) return digest.error();
   Result<AnnotationFile> file = parse_annotation_file(*content, path);
   if (!file) return file.error();
-  return AnnotationSource{*std::move(file), {fs::path(path).filename().string(), *std::move(digest)}, false, {}};
+  return AnnotationSource{
+      std::make_shared<AnnotationFile>(*std::move(file)), {fs::path(path).filename().string(), *std::move(digest)}, false, {}};
 }
 
 // The annotation files directly in a folder, by name.
@@ -110,7 +111,7 @@ Error misfit_error(const AnnotationSource& source, const std::string& reason) {
   return {ErrorCode::invalid_argument,
           "these annotations are of another process: " + reason +
               "; give the file of the process that was profiled, or use it all the same with --force",
-          source.file.path,
+          source.file->path,
           {}};
 }
 
@@ -139,7 +140,7 @@ Result<FitResult> choose_sources(const std::vector<AnnotationSource>& sources, T
       result.passed_over.push_back(source.input.name + ": " + source.unreadable);
       continue;
     }
-    const std::string reason = how == Fit::forced ? std::string{} : misfit(source.file.producer, result.info);
+    const std::string reason = how == Fit::forced ? std::string{} : misfit(source.file->producer, result.info);
     if (reason.empty()) {
       result.fitting.push_back(&source);
     } else if (source.from_folder || how == Fit::several) {
@@ -153,7 +154,7 @@ Result<FitResult> choose_sources(const std::vector<AnnotationSource>& sources, T
 
 Result<FitResult> choose_sources_for(const std::string& trace_path, const std::vector<AnnotationSource>& sources, Fit how) {
   const bool process_matters = how != Fit::forced && std::any_of(sources.begin(), sources.end(), [](const AnnotationSource& s) {
-                                 return s.file.producer.pid.has_value();
+                                 return s.file->producer.pid.has_value();
                                });
   Result<TraceInfo> info = peek_trace(trace_path, process_matters);
   if (!info) return info.error();
@@ -171,7 +172,7 @@ Result<void> require_fits(const std::vector<AnnotationSource>& sources, const st
     const bool fits_one = std::any_of(fits.begin(), fits.end(), [&](const FitResult& fit) {
       return std::find(fit.fitting.begin(), fit.fitting.end(), &source) != fit.fitting.end();
     });
-    if (!fits_one && !source.from_folder) return misfit_error(source, misfit(source.file.producer, fits.front().info));
+    if (!fits_one && !source.from_folder) return misfit_error(source, misfit(source.file->producer, fits.front().info));
   }
   return {};
 }

@@ -165,9 +165,9 @@ TEST(Operations, SourcesWinOverArgsKeyByKey) {
 TEST(Operations, ThePathGoesWithTheName) {
   std::vector<AnnotationSource> sources = make_sources({{node(2, 1), R"({"bs":8})"}});
   // As torch's files have it: a name, no path.
-  const Result<AnnotationId> without_path = sources[0].file.annotations.intern(Json{{"name", "new.name"}}, {});
+  const Result<AnnotationId> without_path = sources[0].file->annotations.intern(Json{{"name", "new.name"}}, {});
   ASSERT_TRUE(without_path.ok());
-  sources[0].file.graphs[0].runs[0] = {LocalId{0}, *without_path, Origin::callback};
+  sources[0].file->graphs[0].runs[0] = {LocalId{0}, *without_path, Origin::callback};
   const std::string args = R"(, "name": "old", "graphtag.path": ["out", "old"])";
   const OperationTable table =
       read(trace_text({KernelText{.args = args}.text(), KernelText{.local = 1, .args = args}.text()}), sources);
@@ -184,7 +184,7 @@ TEST(Operations, ValuesThatAreNotOursStayAsText) {
 
 TEST(Operations, TheProcessDecidesWhichFileFits) {
   std::vector<AnnotationSource> sources = make_sources({{node(2, 0), R"({"name":"a"})"}});
-  sources[0].file.producer.pid = 42;
+  sources[0].file->producer.pid = 42;
   const TempFolder folder;
   const auto launch = [](int pid) {
     return R"({"ph":"X","cat":"cuda_runtime","name":"cudaGraphLaunch","pid":)" + std::to_string(pid) +

@@ -68,8 +68,8 @@ TEST(RecordedTraces, ArgsOfCuspyGiveTheAnnotationsOfThePickle) {
   for (const GpuOperation& operation : table.operations) {
     if (operation.replay == kNoReplay) continue;
     const NodeId id(table.replays[operation.replay].graph, LocalId{operation.local_id});
-    const Resolution resolution = sources[0].file.resolve(id);
-    const Annotation& expected = sources[0].file.annotations[resolution.annotation];
+    const Resolution resolution = sources[0].file->resolve(id);
+    const Annotation& expected = sources[0].file->annotations[resolution.annotation];
     ASSERT_EQ(canonical_json(*annotation_of(table, operation).object), canonical_json(*expected.object)) << id.value;
     EXPECT_EQ(region_components(annotation_of(table, operation)), region_components(expected));
     EXPECT_EQ(operation.origin, is_provenance(resolution.origin) ? Origin::callback : Origin::outside_scope);

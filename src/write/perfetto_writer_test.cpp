@@ -21,11 +21,11 @@ AnnotationSource source_of(const std::vector<std::string>& annotations) {
   GraphRecord graph;
   graph.id = GraphId{3};
   for (const auto& text : annotations) {
-    auto id = source.file.annotations.intern(Json::parse(text));
+    auto id = source.file->annotations.intern(Json::parse(text));
     EXPECT_TRUE(id.ok());
     graph.runs.push_back({LocalId{static_cast<std::uint32_t>(graph.runs.size())}, *id, Origin::callback});
   }
-  source.file.graphs.push_back(std::move(graph));
+  source.file->graphs.push_back(std::move(graph));
   return source;
 }
 

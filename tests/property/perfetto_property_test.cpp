@@ -101,11 +101,11 @@ std::string written(const Trace& trace) {
   GraphRecord graph;
   graph.id = GraphId{3};
   for (std::size_t i = 1; i < kNames.size(); ++i) {
-    const auto id = source.file.annotations.intern(Json{{"name", kNames[i]}});
+    const auto id = source.file->annotations.intern(Json{{"name", kNames[i]}});
     RC_ASSERT(id.ok());
     graph.runs.push_back({LocalId{static_cast<std::uint32_t>(i)}, *id, Origin::callback});
   }
-  source.file.graphs.push_back(std::move(graph));
+  source.file->graphs.push_back(std::move(graph));
   const AnnotationSet annotations{{&source}};
   TraceInfo info;
   std::string bytes;

@@ -53,20 +53,20 @@ constexpr std::uint64_t node(std::uint64_t graph, std::uint64_t local) {
 inline AnnotationSource make_source(const Nodes& nodes, const std::string& name = "run.pkl") {
   AnnotationSource source;
   source.input = {name, std::string(64, 'a') + name};
-  source.file.path = name;
+  source.file->path = name;
   for (const auto& [id, text] : nodes) {
     const NodeId key(id);
-    if (source.file.graphs.empty() || source.file.graphs.back().id != key.graph()) {
+    if (source.file->graphs.empty() || source.file->graphs.back().id != key.graph()) {
       GraphRecord graph;
       graph.id = key.graph();
       graph.runs.push_back({LocalId{0}, AnnotationId::none, Origin::outside_scope});
-      source.file.graphs.push_back(std::move(graph));
+      source.file->graphs.push_back(std::move(graph));
     }
-    std::vector<Run>& runs = source.file.graphs.back().runs;
+    std::vector<Run>& runs = source.file->graphs.back().runs;
     if (runs.back().first == key.local()) runs.pop_back();
     const Result<Json> object = parse_json(text);
     EXPECT_TRUE(object.ok()) << text;
-    const Result<AnnotationId> annotation = source.file.annotations.intern(*object);
+    const Result<AnnotationId> annotation = source.file->annotations.intern(*object);
     EXPECT_TRUE(annotation.ok()) << text;
     runs.push_back({key.local(), *annotation, Origin::callback});
     runs.push_back({LocalId{key.local().value + 1}, AnnotationId::none, Origin::outside_scope});
