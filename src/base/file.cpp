@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -47,6 +48,15 @@ void forget(const std::string& path) {
       return;
     }
   }
+}
+
+// The file that a symbolic link stands for: it is written, and the link stays.
+std::string resolve_links(const std::string& path) {
+  char* const resolved = ::realpath(path.c_str(), nullptr);
+  if (resolved == nullptr) return path;
+  std::string target = resolved;
+  std::free(resolved);
+  return target;
 }
 
 }  // namespace
@@ -106,12 +116,19 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
   AtomicFile file;
   file.path_ = path;
   struct stat status {};
-  if (::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
+  const bool exists = ::stat(path.c_str(), &status) == 0;
+  if (exists && S_ISDIR(status.st_mode)) {
     return Error{ErrorCode::io, "it is a folder; name a file", path, {}};
   }
+  if (exists && !S_ISREG(status.st_mode)) {  // /dev/null, /dev/stdout, a pipe: not to be replaced by a file
+    file.fd_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (file.fd_ < 0) return io_error(path, "cannot open it");
+    return file;
+  }
+  file.target_ = exists ? resolve_links(path) : path;
   // Two writers of one path in one process must not share a temporary file.
   static std::atomic<unsigned> serial{0};
-  file.temporary_ = path + ".graphtag-" + std::to_string(getpid()) + "-" + std::to_string(serial++) + ".tmp";
+  file.temporary_ = file.target_ + ".graphtag-" + std::to_string(getpid()) + "-" + std::to_string(serial++) + ".tmp";
   remember(file.temporary_);  // before it exists: a signal may come in between
   file.fd_ = ::open(file.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file.fd_ < 0) {
@@ -123,12 +140,16 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
 }
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
-    : path_(std::move(other.path_)), temporary_(std::move(other.temporary_)), fd_(std::exchange(other.fd_, -1)) {}
+    : path_(std::move(other.path_)),
+      target_(std::move(other.target_)),
+      temporary_(std::move(other.temporary_)),
+      fd_(std::exchange(other.fd_, -1)) {}
 
 AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
   if (this != &other) {
     discard();
     path_ = std::move(other.path_);
+    target_ = std::move(other.target_);
     temporary_ = std::move(other.temporary_);
     fd_ = std::exchange(other.fd_, -1);
   }
@@ -143,6 +164,11 @@ void AtomicFile::discard() noexcept {
   if (fd_ < 0) return;
   ::close(fd_);
   fd_ = -1;
+  remove_temporary();
+}
+
+void AtomicFile::remove_temporary() noexcept {
+  if (temporary_.empty()) return;
   ::unlink(temporary_.c_str());
   forget(temporary_);
 }
@@ -160,18 +186,17 @@ Result<void> AtomicFile::write(std::string_view bytes) {
 Result<void> AtomicFile::commit() {
   if (::close(std::exchange(fd_, -1)) != 0) {
     const Error error = io_error(path_, "cannot write it (is the disk full?)");
-    ::unlink(temporary_.c_str());
-    forget(temporary_);
+    remove_temporary();
     return error;
   }
-  const bool renamed = std::rename(temporary_.c_str(), path_.c_str()) == 0;
-  Result<void> result;
-  if (!renamed) {
-    result = io_error(path_, "cannot rename the finished file to it");
-    ::unlink(temporary_.c_str());
+  if (temporary_.empty()) return {};
+  if (std::rename(temporary_.c_str(), target_.c_str()) != 0) {
+    const Error error = io_error(path_, "cannot rename the finished file to it");
+    remove_temporary();
+    return error;
   }
   forget(temporary_);
-  return result;
+  return {};
 }
 
 void remove_unfinished_files() noexcept {

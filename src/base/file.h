@@ -16,7 +16,8 @@ Result<std::string> read_file(const std::string& path, std::size_t limit_bytes);
 Result<void> write_file(const std::string& path, std::string_view content);
 
 // A file that appears at its path whole, or not at all: it is written beside `path` (PATH.graphtag-PID.tmp) and renamed by
-// commit(). Without commit the destructor removes it, and so does remove_unfinished_files().
+// commit(). Without commit the destructor removes it, and so does remove_unfinished_files(). Of a symbolic link the file that it stands for is
+// replaced; a pipe or a device is written in place.
 class AtomicFile {
  public:
   static Result<AtomicFile> create(const std::string& path);
@@ -31,9 +32,11 @@ class AtomicFile {
  private:
   AtomicFile() = default;
   void discard() noexcept;
+  void remove_temporary() noexcept;
 
   std::string path_;
-  std::string temporary_;
+  std::string target_;     // what `path_` stands for, its links followed
+  std::string temporary_;  // empty where the file is written in place
   int fd_ = -1;
 };
 

@@ -1,7 +1,9 @@
 #include "base/file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -45,6 +47,28 @@ TEST_F(FileTest, AnUncommittedFileLeavesNothingAndKeepsTheOldOne) {
   }
   EXPECT_EQ(entries(), 1u);
   EXPECT_EQ(*read_file(in("f"), 100), "old");
+}
+
+// As root, `-o /dev/null` must not put a file in its place.
+TEST_F(FileTest, WhatIsNoFileIsWrittenInPlace) {
+  ASSERT_EQ(mkfifo(in("pipe").c_str(), 0600), 0);
+  const int reader = open(in("pipe").c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  ASSERT_TRUE(write_file(in("pipe"), "text"));
+  char block[8];
+  EXPECT_EQ(read(reader, block, sizeof(block)), 4);
+  close(reader);
+  EXPECT_TRUE(fs::is_fifo(in("pipe")));
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(FileTest, ALinkStaysALink) {
+  fs::create_directory(in("elsewhere"));
+  ASSERT_TRUE(write_file(in("elsewhere/f"), "old"));
+  fs::create_symlink("elsewhere/f", in("link"));
+  ASSERT_TRUE(write_file(in("link"), "new"));
+  EXPECT_TRUE(fs::is_symlink(in("link")));
+  EXPECT_EQ(*read_file(in("elsewhere/f"), 100), "new");
 }
 
 TEST_F(FileTest, UnfinishedFilesCanBeRemovedAtOnce) {
