@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,9 @@ Result<AnnotationFile> read_schema_file(const Json& root, const std::string& pat
 
 // dict[int, list[dict]] and its older forms, with ids as decimal strings. Several dicts in a list: of two that know an id the later wins.
 Result<AnnotationFile> read_torch_json(const Json& root, const std::string& path);
+
+// What a file's notes say of NaN and infinities.
+std::string numbers_became_null(std::uint64_t count);
 
 // The same, pickled.
 Result<AnnotationFile> read_torch_pickle(std::string_view content, const std::string& path);

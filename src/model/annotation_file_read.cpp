@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "model/annotation_file.h"
 #include "model/annotation_file_formats.h"
+#include "model/not_a_number.h"
 
 namespace graphtag {
 namespace {
@@ -15,8 +16,28 @@ Error unsupported(std::string message, const std::string& path) {
   return {ErrorCode::unsupported, std::move(message), path, {}};
 }
 
+// A text that is no JSON, or only for the numbers that Python writes and JSON lacks.
+Result<AnnotationFile> read_broken_json(std::string_view content, Error error, const std::string& path) {
+  const NullsForNumbers nulled = null_not_a_numbers(content);
+  if (nulled.count != 0) {
+    const auto root = parse_json(nulled.text, path, {.bytes = nulled.text.size(), .nesting = kAnnotationFileNesting});
+    if (root && !(root->is_object() && root->contains("schema"))) {
+      auto file = read_torch_json(*root, path);
+      if (file) file->notes.push_back(numbers_became_null(nulled.count));
+      return file;
+    }
+    if (!root) {
+      error = root.error();
+      if (error.offset) error.offset = nulled.original_offset(*error.offset);
+    }
+  }
+  if (error.code == ErrorCode::malformed) error.message += "; write the file anew";
+  return error;
+}
+
 Result<AnnotationFile> read_json(std::string_view content, const std::string& path) {
   auto root = parse_json(content, path, {.bytes = kAnnotationFileLimitBytes, .nesting = kAnnotationFileNesting});
+  if (!root && root.error().code == ErrorCode::malformed) return read_broken_json(content, std::move(root).error(), path);
   if (!root) return std::move(root).error();
   if (root->is_object()) {
     if (const auto schema = root->find("schema"); schema != root->end()) {

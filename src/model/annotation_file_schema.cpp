@@ -281,7 +281,10 @@ class SchemaReader {
   }
 
   bool fail(const std::string& what) {
-    error_ = {ErrorCode::malformed, "at JSON pointer \"" + pointer() + "\": " + what, file_.path, {}};
+    error_ = {ErrorCode::malformed,
+              "at JSON pointer \"" + pointer() + "\": " + what + "; write the file anew, as graphtag.annotations/1 has it",
+              file_.path,
+              {}};
     return false;
   }
 

@@ -141,7 +141,7 @@ class Converter {
   }
 
   void add_notes(Importer& importer) const {
-    if (lost_numbers_ != 0) importer.note(std::to_string(lost_numbers_) + " numbers that JSON lacks (NaN, infinity) became null");
+    if (lost_numbers_ != 0) importer.note(numbers_became_null(lost_numbers_));
     if (text_keys_ != 0) importer.note(std::to_string(text_keys_) + " integer keys in annotations became text");
   }
 
@@ -263,6 +263,10 @@ Error shape_error(const std::string& what, const std::string& path) {
 }
 
 }  // namespace
+
+std::string numbers_became_null(std::uint64_t count) {
+  return std::to_string(count) + " numbers that JSON lacks (NaN, infinity) became null";
+}
 
 Result<AnnotationFile> read_torch_json(const Json& root, const std::string& path) {
   Importer importer(path, "torch json");

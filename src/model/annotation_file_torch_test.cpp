@@ -205,6 +205,18 @@ TEST(TorchFiles, NotesTellWhatWasChangedOrPassedOver) {
   EXPECT_EQ(trailing.notes[0], "4 bytes after the end of the pickle were passed over");
 }
 
+// As Python's json.dump writes them.
+TEST(TorchJson, NumbersThatJsonLacksBecomeNull) {
+  const AnnotationFile file = parse(R"({"4294967296":[{"name":"NaN","v":NaN,"w":[-Infinity,Infinity,1]}]})");
+  EXPECT_EQ(dump_json(*file.annotations[file.resolve(NodeId(4294967296)).annotation].object),
+            R"({"name":"NaN","v":null,"w":[null,null,1]})");
+  ASSERT_EQ(file.notes.size(), 1u);
+  EXPECT_EQ(file.notes[0], "3 numbers that JSON lacks (NaN, infinity) became null");
+  const std::string broken = R"({"4294967296":[{"v":NaN,"w":Infinity,"x":NaN,oops}]})";
+  EXPECT_EQ(error_of(broken).offset, broken.find("oops"));
+  EXPECT_EQ(error_of(R"({"schema":"graphtag.annotations/1","annotations":[{"object":{"v":NaN}}]})").code, ErrorCode::malformed);
+}
+
 TEST(TorchJson, RefusesOtherShapes) {
   for (const char* text :
        {R"({"a":["x"]})", R"({"-1":["x"]})", R"({"18446744073709551616":["x"]})", R"({"1.0":["x"]})", R"({"":["x"]})",
