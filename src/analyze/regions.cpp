@@ -165,7 +165,13 @@ Result<void> Analysis::select() {
   if (options_.window_ns) {
     window_ = Interval{report_.base_ns, report_.base_ns};
     add_saturating(window_->start_ns, options_.window_ns->first);
-    add_saturating(window_->end_ns, options_.window_ns->second);
+    if (options_.window_ns->second == kWindowOpen) {
+      window_->end_ns = window_->start_ns;
+      for (const GpuOperation& operation : table_.operations)
+        window_->end_ns = std::max(window_->end_ns, clamp_time_ns(operation.end_ns));
+    } else {
+      add_saturating(window_->end_ns, options_.window_ns->second);
+    }
   }
   skipped_ = skipped_replays(table_, options_.skip_replays);
   for (const GpuOperation& operation : table_.operations) {

@@ -18,6 +18,8 @@ enum class RegionView : std::uint8_t {
   flat,     // full names, by share
 };
 
+inline constexpr std::int64_t kWindowOpen = INT64_MAX;
+
 struct RegionOptions {
   RegionView view = RegionView::pattern;
   std::optional<int> depth;  // regions with more components count as work of their ancestor with so many; at least 1
@@ -31,8 +33,9 @@ struct RegionOptions {
   // Kernel names classed as communication.
   std::string comm =
       "(?i)nccl|rccl|nvshmem|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|send_?recv|cross_device_reduce|deep_ep";
-  std::optional<std::pair<std::int64_t, std::int64_t>> window_ns;  // relative to the trace's first GPU record
-  std::uint64_t skip_replays = 0;                                  // the first N of each graph
+  // Start and end relative to the trace's first GPU record; kWindowOpen: to the end of its last one.
+  std::optional<std::pair<std::int64_t, std::int64_t>> window_ns;
+  std::uint64_t skip_replays = 0;  // the first N of each graph
 };
 
 // Name of the row for records whose annotation has no name.
@@ -84,7 +87,7 @@ struct RegionReport {
 };
 
 // Selects records (where, kind, skip_replays), clips them to the window, and measures them as if the trace held nothing else. Sorts
-// `table.operations` in place; beside them memory goes to rows, 8 bytes a call, and 16 bytes a record that is active at one time.
+// `table.operations` in place; beside them memory goes to rows, 8 bytes a call, and 36 bytes a record that is active at one time.
 // Errors (invalid_argument): a regular expression that does not compile or costs too much; a depth below 1; a window that ends before it starts; a key
 // of by or where that nothing in the trace has.
 Result<RegionReport> analyze_regions(OperationTable& table, const RegionOptions& options);

@@ -27,6 +27,8 @@ void print_summary(const std::string& out, const AnnotateOutcome& outcome) {
     separator = ", ";
   }
   if (coverage.outside_graphs > 0) text += fmt::format("; {} outside graphs", coverage.outside_graphs);
+  if (outcome.dropped_slices > 0)
+    text += fmt::format("; {} gpu_user_annotation slices left out with the lanes that lost all work", outcome.dropped_slices);
   note(text);
 }
 

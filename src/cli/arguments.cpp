@@ -50,7 +50,7 @@ std::string parse_window(const std::string& text, std::optional<std::pair<std::i
   if (dots == std::string::npos) return problem;
   const std::string from = text.substr(0, dots), to = text.substr(dots + 2);
   const auto from_ns = from.empty() ? 0 : parse_time_ns(from);
-  const auto to_ns = to.empty() ? std::numeric_limits<std::int64_t>::max() : parse_time_ns(to);
+  const auto to_ns = to.empty() ? kWindowOpen : parse_time_ns(to);
   if (!from_ns || !to_ns || *from_ns >= *to_ns) return problem;
   window = {*from_ns, *to_ns};
   return {};
@@ -70,7 +70,7 @@ void add_annotations(CLI::App& verb, std::vector<std::string>& annotations, bool
   verb.add_flag("--force", force, "Use annotation files of another host, process or rank as well");
 }
 
-void add_table(CLI::App& verb, TableArguments& table, std::uint64_t usual_rows) {
+void add_table(CLI::App& verb, TableArguments& table, const std::string& usual_rows) {
   const std::string group = "Output";
   verb.add_option("--format", table.format, "Table, or rows for programs; on a terminal: table, else tsv")
       ->check(one_of({"table", "tsv", "csv", "json", "md"}))
@@ -96,12 +96,8 @@ void add_table(CLI::App& verb, TableArguments& table, std::uint64_t usual_rows) 
               throw CLI::ValidationError("--top", "'" + text + "' is not a number or 'all'");
             table.top = rows;
           },
-          "Show so many rows (" + std::to_string(usual_rows) + " in table and md, all elsewhere)")
+          "Show so many rows (" + usual_rows + ")")
       ->type_name("N|all")
-      ->group(group);
-  verb.add_option("--min-pct", table.min_percent, "Leave out rows below this share of the window, in percent")
-      ->check(CLI::Range(0.0, 100.0).description(""))
-      ->type_name("PERCENT")
       ->group(group);
 }
 
@@ -201,6 +197,9 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
   CLI::App app{"Names for the kernels of CUDA graphs.", "graphtag"};
   app.require_subcommand(1);
   app.set_version_flag("--version", "graphtag " + std::string(kVersion));
+  app.failure_message([](const CLI::App*, const CLI::Error& error) {
+    return "graphtag: " + std::string(error.what()) + "; graphtag --help and graphtag VERB --help say more\n";
+  });
   app.footer(
       "`graphtag VERB --help` has each verb's options and examples.\n\nExit codes: 0 done; 1 a bound was missed; 2 wrong command "
       "line;\n"
@@ -248,7 +247,11 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
   report_verb->add_option("TRACE", report.trace, "A trace, annotated already or not")->required()->type_name("FILE");
   add_annotations(*report_verb, report.annotations, report.force);
   add_regions(*report_verb, report.regions);
-  add_table(*report_verb, report.table, 30);
+  add_table(*report_verb, report.table, "30 in table and md, all elsewhere");
+  report_verb->add_option("--min-pct", report.table.min_percent, "Leave out rows below this share of the busy time, in percent")
+      ->check(CLI::Range(0.0, 100.0).description(""))
+      ->type_name("PERCENT")
+      ->group("Output");
 
   CLI::App* check_verb = add_verb(app, "check", "How much of the graphed work has a name, and why the rest has none",
                                   "Examples:\n"
@@ -258,11 +261,10 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
   check_verb->add_option("TRACE", check.trace, "A trace, annotated already or not")->required()->type_name("FILE");
   add_annotations(*check_verb, check.annotations, check.force);
   check_verb
-      ->add_option("--min-time", check.min_time,
-                   "Fail (exit code 1) if less than this share of the graphed time is named, 0 to 1")
+      ->add_option("--min-time", check.min_time, "Fail (exit code 1) if less than this share of the GPU time has a name, 0 to 1")
       ->check(CLI::Range(0.0, 1.0).description(""))
       ->type_name("SHARE");
-  add_table(*check_verb, check.table, 30);
+  add_table(*check_verb, check.table, "all");
 
   CLI::App* show_verb = add_verb(app, "show", "What is in an annotation file or a trace",
                                  "Examples:\n"

@@ -17,7 +17,9 @@ int run_check(const CheckArguments& arguments, const Common& common) {
   const int printed = print_rendered(*rendered, arguments.table, common);
   if (printed != 0) return printed;
   const int code = exit_code(report.verdict);
-  if (code != 0) note(report.verdict_reason);
+  // Tables say it themselves, and rows for programs in their notes.
+  const bool is_said = rendered->notes.empty() ? arguments.table.out.empty() : !common.quiet;
+  if (code != 0 && !is_said) note(report.verdict_reason);
   return code;
 }
 

@@ -13,6 +13,7 @@
 #include "cli/progress.h"
 #include "model/annotation_file.h"
 #include "trace/reader.h"
+#include "write/report_parts.h"
 
 namespace graphtag::cli {
 namespace {
@@ -96,7 +97,7 @@ class TraceCounter : public EventVisitor {
     if (!info.device_names.empty()) facts["device_names"] = info.device_names;
     facts["annotated"] = info.annotated || info.graphtag_json.has_value();
     facts["events"] = read.events;
-    if (first_ns_ <= last_ns_) facts["span_ns"] = last_ns_ - first_ns_;
+    if (first_ns_ <= last_ns_) facts["span_ns"] = static_cast<std::uint64_t>(last_ns_) - static_cast<std::uint64_t>(first_ns_);
     facts["kernels"] = kernels_;
     facts["memcpys"] = memcpys_;
     facts["memsets"] = memsets_;
@@ -158,18 +159,6 @@ void print_facts(const Json& facts, bool json) {
   }
 }
 
-Json problem_rows(const Problems& problems) {
-  Json rows = Json::array();
-  for (std::size_t i = 0; i < kProblemKinds; ++i) {
-    const auto kind = static_cast<ProblemKind>(i);
-    const auto& entry = problems[kind];
-    if (entry.count == 0) continue;
-    rows.push_back(
-        {{"kind", to_string(kind)}, {"count", entry.count}, {"first_offset", entry.offsets.at(0)}, {"example", entry.example}});
-  }
-  return rows;
-}
-
 }  // namespace
 
 int run_show(const ShowArguments& arguments, const Common& common) {
@@ -191,7 +180,7 @@ int run_show(const ShowArguments& arguments, const Common& common) {
   progress.clear();
   if (!read) return fail(read.error());
   Json facts = counter.describe(*read, size_bytes);
-  facts["problems"] = problem_rows(read->problems);
+  facts["problems"] = problems_json(read->problems);
   print_facts(facts, arguments.json);
   if (!arguments.json) {
     for (const auto& line : describe(read->problems)) fmt::print("{:24}{}\n", "problem", line);

@@ -46,7 +46,6 @@ ReportContext report_context(const std::string& trace, const OperationTable& ope
   context.tool = "graphtag " + std::string(kVersion);
   context.inputs.push_back({trace, std::nullopt});
   for (const auto& input : operations.annotations.inputs()) context.inputs.push_back({input.name, input.sha256});
-  for (const auto& text : operations.passed_over) context.warnings.push_back({"passed-over", {}, "passed over " + text});
   return context;
 }
 

@@ -181,16 +181,17 @@ class Annotator final : public EventVisitor {
   NamedEventConsumer& consumer_;
 };
 
-std::string warning_about(const Coverage& coverage) {
+std::string warning_about(const Coverage& coverage, bool any_annotations) {
   if (coverage.named != 0) return {};
   if (coverage.records == 0) return "the trace has no GPU record of a CUDA graph: profile a stretch in which graphs are replayed";
   const auto without_id = coverage.unnamed.find(Origin::no_node_id);
   if (without_id != coverage.unnamed.end() && without_id->second == coverage.records) {
     return "the GPU records of graphs carry no node id: let the profiler trace graphs node by node";
   }
-  return "no node id of the trace is in the annotations: record them in the process that is profiled, open the scopes while its "
-         "graphs are "
-         "captured, and write the annotation file after the last graph is instantiated";
+  return std::string(any_annotations ? "no node id of the trace is in the annotations: "
+                                     : "no annotations for this trace: give their file with -a; where there is none, ") +
+         "record them in the process that is profiled, open the scopes while its graphs are captured, and write the annotation "
+         "file after the last graph is instantiated";
 }
 
 // Of one of several passes over a file, as if they were one.
@@ -227,7 +228,8 @@ Result<AnnotateOutcome> annotate_trace(const std::string& trace_path, const std:
   outcome.coverage = std::move(annotator.coverage);
   outcome.passed_over = std::move(job.passed_over);
   outcome.dropped_slices = annotator.dropped_slices;
-  if (std::string warning = warning_about(outcome.coverage); !warning.empty()) outcome.warnings.push_back(std::move(warning));
+  if (std::string warning = warning_about(outcome.coverage, !job.annotations.empty()); !warning.empty())
+    outcome.warnings.push_back(std::move(warning));
   return outcome;
 }
 

@@ -61,8 +61,19 @@ Table graph_table(const CheckReport& report) {
   return table;
 }
 
+// Keeps the first rows; the footer says how many more there are.
+void cut_rows(Table& table, std::size_t top) {
+  if (table.rows.size() <= top) return;
+  const std::size_t hidden = table.rows.size() - top;
+  table.rows.resize(top);
+  const std::string label = fmt::format("others ({} graph{})", hidden, hidden == 1 ? "" : "s");
+  TableRow others{std::vector<Cell>(table.columns.size()), 0, label};
+  others.cells[0] = label;
+  table.footer.insert(table.footer.begin(), std::move(others));
+}
+
 Doubts doubts_of(const CheckReport& report) {
-  Doubts doubts{report.replays, report.short_replays, 0, report.outside_records != 0, report.outside_named != 0};
+  Doubts doubts{report.replays, report.short_replays, 0, report.outside_records != 0, true, report.outside_named != 0};
   for (const GraphCheck& graph : report.graphs) {
     if (graph.replays.nodes_seen_max == 0) doubts.graph_level_replays += graph.replays.replays;
     doubts.has_records = doubts.has_records || graph.records != 0;
@@ -117,6 +128,7 @@ Result<Rendered> render_check(const CheckReport& report, const OperationTable& t
       return cell_before(a.cells[key->column], b.cells[key->column], key->ascending);
     });
   }
+  if (style.top) cut_rows(printed, *style.top);
   if (!style.columns.empty()) {
     if (Result<void> chosen = choose_columns(printed, style.columns); !chosen) return std::move(chosen).error();
   }

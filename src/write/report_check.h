@@ -6,7 +6,7 @@
 
 namespace graphtag {
 
-// As render_report; all graphs are shown, style.top and style.min_percent mean nothing here.
+// As render_report; all graphs are shown unless style.top says how many; style.min_percent means nothing here.
 Result<Rendered> render_check(const CheckReport& report, const OperationTable& table, const ReportContext& context,
                               const ReportStyle& style);
 

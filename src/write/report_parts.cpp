@@ -40,6 +40,10 @@ std::uint64_t bad_events(const Problems& problems) {
 void add_name_warnings(const OperationTable& table, const Doubts& doubts, std::vector<ReportWarning>& warnings) {
   if (!doubts.has_records) {
     warnings.push_back({"no-gpu-records", {"rows", "totals"}, "the trace has no GPU records: profile with CUDA activities on"});
+  } else if (!doubts.has_selected) {
+    warnings.push_back({"nothing-selected",
+                        {"rows", "totals"},
+                        "the trace has GPU records, but none passes --where, --kind, --window and --skip-replays"});
   } else if (!has_annotations(table)) {
     warnings.push_back(
         {"no-annotations",
@@ -83,22 +87,6 @@ void add_loss_warnings(const OperationTable& table, const Doubts& doubts, std::v
         {"bad-times", {"rows", "totals"}, counted(table.bad_times, "GPU record") + " without a usable time are left out"});
 }
 
-Json problems_json(const Problems& problems) {
-  Json list = Json::array();
-  for (std::size_t i = 0; i < kProblemKinds; ++i) {
-    const auto kind = static_cast<ProblemKind>(i);
-    const Problems::Entry& entry = problems[kind];
-    if (entry.count == 0) continue;
-    Json item = Json::object();
-    item["kind"] = to_string(kind);
-    item["count"] = entry.count;
-    item["first_offset"] = entry.offsets.empty() ? Json(nullptr) : Json(entry.offsets.front());
-    item["example"] = printable(entry.example);
-    list.push_back(std::move(item));
-  }
-  return list;
-}
-
 std::string problems_line(const Problems& problems) {
   std::string line;
   for (std::size_t i = 0; i < kProblemKinds; ++i) {
@@ -120,6 +108,22 @@ std::optional<TableFormat> table_format_from_string(std::string_view text) {
     if (text == name.first) return name.second;
   }
   return {};
+}
+
+Json problems_json(const Problems& problems) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < kProblemKinds; ++i) {
+    const auto kind = static_cast<ProblemKind>(i);
+    const Problems::Entry& entry = problems[kind];
+    if (entry.count == 0) continue;
+    Json item = Json::object();
+    item["kind"] = to_string(kind);
+    item["count"] = entry.count;
+    item["first_offset"] = entry.offsets.empty() ? Json(nullptr) : Json(entry.offsets.front());
+    item["example"] = printable(entry.example);
+    list.push_back(std::move(item));
+  }
+  return list;
 }
 
 std::vector<ReportWarning> all_warnings(const OperationTable& table, const Doubts& doubts, const ReportContext& context) {

@@ -14,8 +14,9 @@ namespace graphtag {
 // What reports found out that makes their numbers doubtful.
 struct Doubts {
   std::uint64_t replays = 0, short_replays = 0, graph_level_replays = 0;
-  bool has_records = false;
-  bool has_names = false;  // some record has an annotation
+  bool has_records = false;   // the trace
+  bool has_selected = false;  // of them some are selected
+  bool has_names = false;     // some record has an annotation
 };
 
 // The caller's warnings, then those about the trace.
@@ -24,6 +25,9 @@ std::vector<ReportWarning> all_warnings(const OperationTable& table, const Doubt
 // "trace", "annotations", "GPU", "problems" lines, and one line a warning after `lines`.
 std::vector<Line> header_lines(const OperationTable& table, const ReportContext& context, std::vector<Line> lines,
                                const std::vector<ReportWarning>& warnings);
+
+// [{"kind":, "count":, "first_offset":, "example":}], one a kind of problem.
+Json problems_json(const Problems& problems);
 
 // {"schema":, "tool":, "inputs":, "base_ns":, "warnings":, "totals": with bad_events and problems}: the caller adds the rest. `base_ns` as in RegionReport.
 Json json_envelope(const std::string& schema, const OperationTable& table, const ReportContext& context,
