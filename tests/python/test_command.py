@@ -35,7 +35,7 @@ def test_version(run):
 def test_a_wrong_command_line_ends_with_2_and_says_why(run, words):
     done = run(*words, code=2)
     assert done.stdout == ""
-    assert done.stderr
+    assert done.stderr.startswith("graphtag: ") and done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("verb", ["report", "check", "show"])
