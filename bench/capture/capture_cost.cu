@@ -142,7 +142,7 @@ int main() {
   const std::vector<gt_annotation> outer = annotations("outer", 16), inner = annotations("inner", 64);
   std::printf("%-8s %-30s %12s %12s %8s %14s %8s\n", "nodes", "variant", "ns a node", "more", "ratio", "instantiate +", "replay");
   for (const int nodes : {1000, 10000, 100000}) {
-    const int rounds = nodes >= 100000 ? 5 : 15;
+    const int rounds = nodes >= 100000 ? 3 : 11;
     std::vector<double> capture[kVariantCount], instantiate[kVariantCount], replay[kVariantCount];
     std::size_t counted[kVariantCount] = {};
     for (int round = -1; round < rounds; ++round) {  // the first warms up
@@ -160,6 +160,7 @@ int main() {
       std::printf("%-8d %-30s %12.1f %12.1f %8.3f %14.1f %8.3f%s\n", nodes, kVariants[v].name, mine, mine - bare, mine / bare,
                   median(instantiate[v]) - median(instantiate[0]), median(replay[v]) / median(replay[0]),
                   counted[v] == counted[0] ? "" : "  NODES ADDED");
+      std::fflush(stdout);
     }
   }
   return 0;

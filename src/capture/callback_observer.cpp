@@ -136,7 +136,9 @@ void CallbackObserver::node_cloned(ThreadState& thread, const GraphEvent& event)
 }
 
 void CallbackObserver::node_destroy_starting(ThreadState& thread, const GraphEvent& event) {
-  thread.copies.node_destroyed(event.node);
+  if (!thread.copies.has_pending()) return;
+  NodeId id;
+  if (ask(driver_.load(std::memory_order_relaxed)->node_id(event.node, id))) thread.copies.node_destroyed(event.node, id);
 }
 
 // Nodes that the driver copied for the program: each gets what its original has. A graph that is gone was an instantiation's that
@@ -178,7 +180,7 @@ void CallbackObserver::exec_created(ThreadState& thread, const GraphEvent& event
   facts.template_graph = template_graph;
   facts.template_ids = registry_->next_local_id(template_graph).value_or(0);
   std::vector<NodePairs> moved;  // top-level nodes that did not keep their ids: on no driver that was seen so far
-  for (const Placed& node : place(made.nodes, exec)) {
+  for (const Placed& node : place(made, exec)) {
     if (node.source.graph() != template_graph) {
       append_pairs(facts.nested, node.local, node.source);
     } else {
@@ -197,16 +199,20 @@ void CallbackObserver::exec_created(ThreadState& thread, const GraphEvent& event
   execs_[exec.value] = std::move(facts);
 }
 
-// Where the copied nodes are now: nested ones got new ids since they were copied.
-std::vector<CallbackObserver::Placed> CallbackObserver::place(const std::vector<CopyWatch::Copy>& nodes, GraphId exec) {
+// Where the copied nodes are now: nested ones got new ids since they were copied, and some were replaced by nodes that took their ids over.
+std::vector<CallbackObserver::Placed> CallbackObserver::place(const CopyWatch::Instantiation& made, GraphId exec) {
   const Driver& driver = *driver_.load(std::memory_order_relaxed);
   std::vector<Placed> placed;
-  placed.reserve(nodes.size());
-  for (const CopyWatch::Copy& copy : nodes) {
+  placed.reserve(made.nodes.size() + made.replaced.size());
+  for (const CopyWatch::Copy& copy : made.nodes) {
     NodeId id;
     if (ask(driver.node_id(copy.node, id)) && id.graph() == exec) placed.push_back({id.local(), copy.original});
   }
-  std::sort(placed.begin(), placed.end(), [](const Placed& a, const Placed& b) { return a.local < b.local; });
+  for (const CopyWatch::Copy& copy : made.replaced) placed.push_back({copy.id.local(), copy.original});
+  // Of a living and a replaced node with one id the living one counts.
+  std::stable_sort(placed.begin(), placed.end(), [](const Placed& a, const Placed& b) { return a.local < b.local; });
+  placed.erase(std::unique(placed.begin(), placed.end(), [](const Placed& a, const Placed& b) { return a.local == b.local; }),
+               placed.end());
   return placed;
 }
 

@@ -70,7 +70,7 @@ class CallbackObserver final : public GraphObserver {
     LocalId local;
     NodeId source;
   };
-  std::vector<Placed> place(const std::vector<CopyWatch::Copy>& nodes, GraphId exec);
+  std::vector<Placed> place(const CopyWatch::Instantiation& made, GraphId exec);
   void link_if_held(GraphId graph);
   bool link(GraphId graph, const GraphBook::Holder& holder);
   // Both add the graphs of which it came to light what holds them.

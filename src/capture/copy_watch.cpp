@@ -83,8 +83,12 @@ std::vector<GraphId> CopyWatch::node_cloned(const Copy& copy) {
   return holds;
 }
 
-void CopyWatch::node_destroyed(NodeHandle node) noexcept {
-  if (!nodes_.empty()) nodes_.erase(node);
+void CopyWatch::node_destroyed(NodeHandle node, NodeId id) {
+  if (nodes_.empty()) return;
+  const auto found = nodes_.find(node);
+  if (found == nodes_.end()) return;
+  gone_.push_back({node, id, found->second.original});
+  nodes_.erase(found);
 }
 
 template <typename Wanted>
@@ -104,6 +108,7 @@ std::vector<CopyWatch::Copy> CopyWatch::take(Wanted wanted) {
     for (const Copy& copy : taken) nodes_.erase(copy.node);
   }
   std::erase_if(copies_, wanted);
+  if (nodes_.empty()) gone_.clear();
   return taken;
 }
 
@@ -136,6 +141,9 @@ CopyWatch::Instantiation CopyWatch::take_instantiation(GraphId exec) {
   decided_.clear();
   std::erase_if(fresh_, [&](const Fresh& fresh) { return exec <= fresh.graph; });
   Instantiation result;
+  for (const Copy& copy : gone_) {
+    if (copy.id.graph() == exec) result.replaced.push_back(copy);
+  }
   result.nodes = take([&](GraphId graph) { return exec <= graph; });
   result.older = take([](GraphId) { return true; });
   return result;

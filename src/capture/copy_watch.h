@@ -48,7 +48,9 @@ class CopyWatch {
   void node_cloning(NodeHandle node);
   // The graphs that the node may hold, by the id that it has now.
   std::vector<GraphId> node_cloned(const Copy& copy);
-  void node_destroyed(NodeHandle node) noexcept;
+  // `id`: its last one. While a graph is instantiated the driver replaces some of the copied nodes, and the new node takes the id over,
+  // so a copy that is gone still says where its original went.
+  void node_destroyed(NodeHandle node, NodeId id);
 
   // Copies that turned out to be nodes like any other, ascending by id; each is handed out once.
   bool has_decided() const noexcept { return !decided_.empty(); }
@@ -58,9 +60,11 @@ class CopyWatch {
   // The thread is not in a call that copies: nothing is undecided.
   bool has_pending() const noexcept { return undecided_ || !nodes_.empty(); }
   std::vector<Copy> take_all();
-  // Ends an instantiation. What was copied before it into graphs older than `exec` is in `older`.
+  // Ends an instantiation. What was copied before it into graphs older than `exec` is in `older`; `replaced` are copies that are gone,
+  // by their last ids in `exec`.
   struct Instantiation {
     std::vector<Copy> nodes;
+    std::vector<Copy> replaced;
     std::vector<Copy> older;
   };
   Instantiation take_instantiation(GraphId exec);
@@ -81,6 +85,7 @@ class CopyWatch {
   std::vector<Fresh> fresh_;                           // in the order in which they came up
   std::vector<GraphId> copies_;                        // graphs that are being copied into
   boost::unordered_flat_map<NodeHandle, Copy> nodes_;  // copied node -> what it is a copy of
+  std::vector<Copy> gone_;                             // copies destroyed since they were made, by their last ids
   bool clones_first_ = false;                          // node_cloned comes before node_created here
   NodeHandle last_ = nullptr;                          // the node of the last node_created
   NodeId last_id_;

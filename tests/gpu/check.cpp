@@ -103,6 +103,13 @@ void check_records(const std::vector<Record>& records, const std::vector<KnownEx
     if (place == nullptr) {
       ++totals.stale_ids;
       if (named) ++totals.stale_named;
+      if (named && totals.shown++ < kShown) {
+        std::printf("  a record with a foreign id: %llu:%llu is named %s (%s), but is identity %u of exec graph %u (%s)\n",
+                    static_cast<unsigned long long>(record.node_id >> 32),
+                    static_cast<unsigned long long>(record.node_id & 0xffffffff), annotation_text(resolution.annotation).c_str(),
+                    gt_origin_name(resolution.origin), record.identity, found->second.front().exec->id,
+                    found->second.front().exec->features.c_str());
+      }
       continue;
     }
     const std::string got = named ? annotation_text(resolution.annotation) : "{}";

@@ -1,11 +1,15 @@
 #include "watchdog.h"
 
+#include <execinfo.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -16,6 +20,19 @@ namespace {
 std::mutex mutex;
 std::map<std::thread::id, std::string> doing;  // thread -> what it does; guarded by mutex
 std::atomic<std::uint64_t> steps{0};
+
+// Every thread prints where it is.
+void print_stacks() {
+  std::signal(SIGUSR1, [](int) {
+    void* frames[64];
+    backtrace_symbols_fd(frames, backtrace(frames, 64), STDOUT_FILENO);
+    (void)!write(STDOUT_FILENO, "--\n", 3);
+  });
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    syscall(SYS_tgkill, getpid(), std::stoi(task.path().filename()), SIGUSR1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+}
 
 }  // namespace
 
@@ -40,6 +57,7 @@ void start_watchdog(double seconds) {
       const std::lock_guard lock(mutex);
       for (const auto& [thread, what] : doing) std::printf("  a thread was at: %s\n", what.c_str());
       std::fflush(stdout);
+      print_stacks();
       _exit(3);
     }
   }).detach();
