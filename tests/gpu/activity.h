@@ -7,12 +7,18 @@
 
 namespace gpu_test {
 
-enum class RecordKind : std::uint8_t { kernel, memcpy, memset };
+enum class RecordKind : std::uint8_t {
+  kernel,
+  memcpy,
+  memset,
+  drivers_own
+};  // drivers_own: a kernel that the program did not launch
 
 struct Record {
   RecordKind kind;
-  std::uint64_t node_id;   // 0 outside graphs
-  std::uint32_t identity;  // what the test launched it with: see known.h
+  std::uint64_t node_id;      // 0 outside graphs
+  std::uint32_t correlation;  // of the launch
+  std::uint32_t identity;     // what the test launched it with: see known.h
   std::uint64_t start_ns;
   std::uint64_t end_ns;
 };

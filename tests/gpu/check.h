@@ -31,14 +31,23 @@ struct Totals {
   std::array<std::uint64_t, kOrigins> right{}, wrong{};  // by origin
   std::uint64_t stale_ids = 0;                           // records with the id of another, dead exec graph
   std::uint64_t stale_named = 0;                         // of these, how many got an annotation: must be 0
-  std::uint64_t foreign = 0;                             // records that no exec graph of the batch explains: must be 0
-  std::uint64_t missing = 0;                             // that should have come: must be 0
-  int shown = 0;                                         // mistakes printed
+  // CUPTI wrote the size of another copy or set into the record (seen on driver 580, after graphs were destroyed), so the test cannot tell
+  // which one it is. That the record is of the exec graph that was launched, as its id says, is still checked.
+  std::uint64_t mis_sized = 0;
+  std::uint64_t drivers_own =
+      0;                      // sets and copies that the driver does with a kernel of its own: which one, the test cannot tell
+  std::uint64_t foreign = 0;  // records that no exec graph of the batch explains: must be 0
+  std::uint64_t missing = 0;  // that should have come: must be 0
+  int shown = 0;              // mistakes printed
 
   void add(const Totals& other);
 };
 
+// Callbacks must know everything. The boundary observer may be wrong where it says so, and need not know all.
+bool may_be_wrong(std::uint32_t origin, bool boundary);
+
 // `replays`: how often each exec graph was launched.
-void check_records(const std::vector<Record>& records, const std::vector<KnownExec>& execs, int replays, Totals& totals);
+void check_records(const std::vector<Record>& records, const std::vector<KnownExec>& execs, int replays, bool boundary,
+                   Totals& totals);
 
 }  // namespace gpu_test
