@@ -95,11 +95,19 @@ void check_records(const std::vector<Record>& records, const std::vector<KnownEx
     }
     return nullptr;
   };
-  // Which exec graph a launch was of: that of its kernels whose ids and grids agree.
-  std::unordered_map<std::uint32_t, std::uint32_t> launched;  // correlation -> exec id
+  // Which exec graph a launch was of: the one that most of its kernels can be of by their grids, and by their ids where several can.
+  std::unordered_map<std::uint32_t, std::unordered_map<std::uint32_t, int>> votes;  // correlation -> exec id -> votes
   for (const Record& record : records) {
-    if (record.kind != RecordKind::kernel || record.node_id == 0) continue;
-    if (const Place* place = place_of(record)) launched[record.correlation] = place->exec->id;
+    const auto found = places.find(key_of(record.kind, record.identity));
+    if (record.kind != RecordKind::kernel || record.node_id == 0 || found == places.end()) continue;
+    for (const Place& candidate : found->second) {
+      votes[record.correlation][candidate.exec->id] += candidate.exec->id == record.node_id >> 32 ? 3 : 2;
+    }
+  }
+  std::unordered_map<std::uint32_t, std::uint32_t> launched;  // correlation -> exec id
+  for (const auto& [correlation, ids] : votes) {
+    launched[correlation] =
+        std::max_element(ids.begin(), ids.end(), [](const auto& x, const auto& y) { return x.second < y.second; })->first;
   }
   const std::int64_t now =
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
