@@ -226,6 +226,37 @@ TEST(KinetoReader, IntegersBeyond64Bits) {
   }
 }
 
+// JSON's grammar sets numbers no limit: what no double holds is a value like any other, wherever it stands, and comes out as it was written.
+TEST(KinetoReader, NumbersBeyondDoubles) {
+  const std::string digits(400, '9');
+  KinetoOptions plain;
+  plain.fast = false;
+  KinetoOptions small;
+  small.window_bytes = 16;
+  for (const std::string& number :
+       {std::string("214748E3647"), std::string("-1e999"), std::string("1e-999"), digits + ".5", "0." + digits, "1e+" + digits}) {
+    const std::vector<std::string> events = {R"({"ph":"i","x":)" + number + "}",
+                                             R"({"ph":"i","x":[)" + number + R"(,{"y": )" + number + " }]}",
+                                             R"({"ph":"i","args":{"x":)" + number + R"(,"y":1}})", R"({"ph":"M"})"};
+    std::string text = R"({"a":)" + number + R"(,"b":{"c":)" + number + R"(},"traceEvents":[)";
+    for (const auto& event : events) text += (&event == events.data() ? "" : ",\n") + event;
+    text += R"(],"d":[)" + number + "]}";
+    for (const KinetoOptions& options : {KinetoOptions{}, plain, small}) {
+      const Everything all = read_everything(text, options);
+      EXPECT_EQ(all.error, "");
+      EXPECT_EQ(all.problems, "");
+      EXPECT_EQ(events_of(all), events);
+      EXPECT_THAT(all.members, ElementsAre("a=" + number, "b={\"c\":" + number + "}", "+d=[" + number + "]"));
+      std::size_t from = 0;
+      for (const auto& event : all.events) {
+        EXPECT_FALSE(event.repaired);
+        EXPECT_EQ(event.offset, text.find(event.json, from));
+        from = event.offset + event.json.size();
+      }
+    }
+  }
+}
+
 TEST(KinetoReader, BadTimes) {
   for (const std::string bad : {R"("dur":1)", R"("ts":"1","dur":1)", R"("ts":null,"dur":1)", R"("ts":1,"dur":-0.001)",
                                 R"("ts":1e300,"dur":1)", R"("ts":1,"dur":"2")", R"("ts":9223372036854775,"dur":1)"}) {
