@@ -3,19 +3,23 @@
  * Remembers, for every node of a CUDA graph, the annotation that was open when the node was created, so that every record a
  * profiler writes about a replay of the node can be given that name.
  *
- *   gt_window_open(NULL, &window);                       before the capture begins
- *   cudaStreamBeginCapture(stream, ...);
- *     gt_scope_begin_name("decoder.attention", GT_NUL);  everything created from here on, on any stream of this thread's program
- * ... attention<<<grid, block, 0, stream>>>(...); gt_scope_end();                                    ... up to here is
- * "decoder.attention" cudaStreamEndCapture(stream, &graph); cudaGraphInstantiate(&exec, graph, 0);               within the
- * window, so that nested nodes are followed exactly gt_window_close(window);
- *   ...
- *   gt_snapshot_file("app.annotations.json", GT_NUL);    what `graphtag annotate` joins with a trace
+ *   gt_window_open(NULL, &window);                      before the capture begins
+ *   cudaStreamBeginCapture(stream, mode);
+ *   gt_enter_name("decoder.attention");                 everything created from here on, on whatever stream ...
+ *   attention<<<grid, block, 0, stream>>>(args);
+ *   gt_leave();                                         ... up to here is "decoder.attention"
+ *   cudaStreamEndCapture(stream, &graph);
+ *   cudaGraphInstantiate(&exec, graph, 0);              within the window, so that nested nodes are followed exactly
+ *   gt_window_close(window);
+ *   gt_snapshot_file("app.annotations.json", GT_NUL);   what `graphtag annotate` joins with a trace
  *
  * Every function may be called at any time from any thread, also where there is no GPU, and also with nonsense: wrong use is a
  * status, never a crash. None throws, prints, or changes a graph. Functions that return gt_status write their results only if the
- * status is GT_OK (buffers: see "Texts out"). Handles are numbers, not addresses: a stale or made-up one is found out. C11 or
- * C++11 and newer.
+ * status is GT_OK (buffers: see "Texts out"). Handles of graphtag are numbers, not addresses: a stale or made-up one is found
+ * out. CUDA's own handles (CUgraph, CUgraphExec, CUgraphNode, CUstream; the runtime's are the same) are handed to CUDA as they
+ * are, so they must be live ones. C11 or C++11 and newer.
+ *
+ * After fork() a child begins anew: no window, no scope, no graph, and annotation handles of its own.
  */
 #ifndef GRAPHTAG_GRAPHTAG_H
 #define GRAPHTAG_GRAPHTAG_H
@@ -182,6 +186,17 @@ static inline int gt_active(void) GT_NOEXCEPT {
 GT_API gt_status gt_scope_begin(gt_annotation annotation) GT_NOEXCEPT;
 GT_API gt_status gt_scope_begin_name(const char* name, size_t length) GT_NOEXCEPT;
 GT_API gt_status gt_scope_end(void) GT_NOEXCEPT;
+
+/* The stack form with the test of gt_active() inline: where nothing is recorded, no call is made. */
+static inline gt_status gt_enter(gt_annotation annotation) GT_NOEXCEPT {
+  return gt_active() ? gt_scope_begin(annotation) : GT_OK;
+}
+static inline gt_status gt_enter_name(const char* name) GT_NOEXCEPT {
+  return gt_active() ? gt_scope_begin_name(name, GT_NUL) : GT_OK;
+}
+static inline gt_status gt_leave(void) GT_NOEXCEPT {
+  return gt_active() ? gt_scope_end() : GT_OK;
+}
 
 /* Handle form: scopes of one thread may end in any order; each ends on the thread it began on. Handle 0 (nothing was recorded at
  * the beginning) may be closed, which does nothing. */

@@ -37,6 +37,7 @@ int graphtag_c_abi(void) {
   EXPECT(gt_scope_begin(annotation) == GT_OK);
   EXPECT(gt_scope_begin_name("decoder", 7) == GT_OK);
   EXPECT(gt_scope_end() == GT_OK);
+  EXPECT(gt_enter(annotation) == GT_OK && gt_enter_name("") == GT_OK && gt_leave() == GT_OK);
   EXPECT(gt_scope_open(annotation, &scope) == GT_OK && scope.value == 0);
   EXPECT(gt_scope_close(scope) == GT_OK);
   EXPECT(gt_scope_current(&annotation) == GT_OK && annotation.value == 0);

@@ -49,6 +49,19 @@ TEST_F(Scopes, NestInOrder) {
   EXPECT_EQ(gt_scope_end(), GT_ERROR_NO_SCOPE);
 }
 
+TEST_F(Scopes, TheInlineFormIsTheStackForm) {
+  EXPECT_EQ(gt_enter({123}), GT_OK) << "nothing is looked at while nothing is recorded";
+  open_window();
+  EXPECT_EQ(gt_enter({123}), GT_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(gt_enter_name("outer"), GT_OK);
+  EXPECT_EQ(gt_enter(annotation(R"("inner")")), GT_OK);
+  EXPECT_EQ(current(), "inner");
+  EXPECT_EQ(gt_leave(), GT_OK);
+  EXPECT_EQ(current(), "outer");
+  EXPECT_EQ(gt_scope_end(), GT_OK);
+  EXPECT_EQ(gt_leave(), GT_ERROR_NO_SCOPE);
+}
+
 TEST_F(Scopes, AreTheThreads) {
   open_window();
   ASSERT_EQ(gt_scope_begin_name("mine", GT_NUL), GT_OK);
