@@ -99,7 +99,7 @@ void check_records(const std::vector<Record>& records, const std::vector<KnownEx
   std::unordered_map<std::uint32_t, std::unordered_map<std::uint32_t, int>> votes;  // correlation -> exec id -> votes
   for (const Record& record : records) {
     const auto found = places.find(key_of(record.kind, record.identity));
-    if (record.kind != RecordKind::kernel || record.node_id == 0 || found == places.end()) continue;
+    if (record.kind != RecordKind::kernel || record.node_id == 0 || record.correlation == 0 || found == places.end()) continue;
     for (const Place& candidate : found->second) {
       votes[record.correlation][candidate.exec->id] += candidate.exec->id == record.node_id >> 32 ? 3 : 2;
     }
@@ -121,12 +121,22 @@ void check_records(const std::vector<Record>& records, const std::vector<KnownEx
     const bool named = told && resolution.annotation.value != 0;
     const Place* place = place_of(record);
     if (place == nullptr) {
+      // Work in conditional bodies has correlation 0: nothing tells which launch it is of.
+      const auto of =
+          std::find_if(execs.begin(), execs.end(), [&](const KnownExec& exec) { return exec.id == record.node_id >> 32; });
       const auto launch = launched.find(record.correlation);
-      const bool of_its_launch = launch == launched.end() || launch->second == record.node_id >> 32;
+      const bool of_its_launch = launch == launched.end() ? of != execs.end() : launch->second == record.node_id >> 32;
       ++explained;
       if (!of_its_launch) {
         ++totals.stale_ids;
         if (named) ++totals.stale_named;
+        if (named && totals.shown++ < kShown) {
+          std::printf("  another graph's id: node %llu:%llu (%s) is named %s in a launch of %u; that graph %s%s\n",
+                      static_cast<unsigned long long>(record.node_id >> 32),
+                      static_cast<unsigned long long>(record.node_id & 0xffffffff), gt_origin_name(resolution.origin),
+                      annotation_text(resolution.annotation).c_str(), launch == launched.end() ? 0 : launch->second,
+                      of == execs.end() ? "is not alive" : "is alive, built of", of == execs.end() ? "" : of->features.c_str());
+        }
       } else if (record.kind == RecordKind::drivers_own) {
         ++totals.drivers_own;
       } else if (record.kind != RecordKind::kernel) {
