@@ -5,8 +5,10 @@
 // The blocks are allocated once. Waiting threads sleep.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstddef>
+#include <cstring>
 #include <mutex>
 #include <span>
 #include <string_view>
@@ -71,6 +73,31 @@ class BlockRing {
   std::size_t emptied_ = 0;          // blocks given back so far
   bool ended_ = false;
   bool stopped_ = false;
+};
+
+// The emptier's side as a stream of bytes.
+class RingReader {
+ public:
+  explicit RingReader(BlockRing& ring) : ring_(ring) {}
+
+  // At most `capacity` bytes; 0 at the end only (and for capacity 0).
+  std::size_t read(char* buffer, std::size_t capacity) {
+    if (capacity == 0) return 0;
+    if (rest_.empty()) {
+      if (holding_) ring_.release();
+      rest_ = ring_.take();
+      holding_ = !rest_.empty();
+    }
+    const std::size_t size = std::min(capacity, rest_.size());
+    if (size != 0) std::memcpy(buffer, rest_.data(), size);
+    rest_.remove_prefix(size);
+    return size;
+  }
+
+ private:
+  BlockRing& ring_;
+  std::string_view rest_;  // of the block that is being given out
+  bool holding_ = false;   // that block is to be released
 };
 
 }  // namespace graphtag

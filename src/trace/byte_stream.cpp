@@ -140,7 +140,8 @@ Result<OpenedSource> open_source(const std::string& path, Problems& problems) {
   }
   opened.gzip = start == "\x1f\x8b";
   opened.source = std::make_unique<PrefixedSource>(std::move(start), std::move(opened.source));
-  if (opened.gzip) opened.source = gzip_source(std::move(opened.source), problems, path);
+  opened.source =
+      opened.gzip ? gzip_source(std::move(opened.source), problems, path) : read_ahead_source(std::move(opened.source));
   return opened;
 }
 

@@ -33,6 +33,8 @@ Result<OpenedSource> open_source(const std::string& path, Problems& problems);
 
 // Content in memory, given out in the chunk sizes of `chunks` in turn (all at once if empty): for tests and fuzzing.
 std::unique_ptr<ByteSource> memory_source(std::string_view content, std::span<const std::size_t> chunks = {});
+// Reads another source ahead, on a thread of its own.
+std::unique_ptr<ByteSource> read_ahead_source(std::unique_ptr<ByteSource> input);
 // Decompresses another source. `path` is for errors. Problems are added by read(), on the caller's thread.
 std::unique_ptr<ByteSource> gzip_source(std::unique_ptr<ByteSource> compressed, Problems& problems, std::string path = {});
 

@@ -167,24 +167,14 @@ class GzipSource final : public ByteSource {
   }
 
   Result<std::size_t> read(char* buffer, std::size_t capacity) override {
-    if (capacity == 0) return std::size_t{0};
-    if (rest_.empty()) {
-      if (holding_) ring_.release();
-      holding_ = false;
-      if (!ended_) rest_ = ring_.take();
-      if (rest_.empty()) return end();
-      holding_ = true;
-    }
-    const std::size_t size = std::min(capacity, rest_.size());
-    std::memcpy(buffer, rest_.data(), size);
-    rest_.remove_prefix(size);
-    return size;
+    if (capacity == 0 || ended_) return std::size_t{0};
+    const std::size_t size = reader_.read(buffer, capacity);
+    return size != 0 ? Result<std::size_t>(size) : end();
   }
   std::uint64_t consumed_bytes() const override { return compressed_->consumed_bytes(); }
 
  private:
   Result<std::size_t> end() {
-    if (ended_) return std::size_t{0};
     ended_ = true;
     thread_.join();
     for (const auto& finding : inflater_->findings) problems_.add(finding.kind, finding.offset, finding.text);
@@ -203,8 +193,7 @@ class GzipSource final : public ByteSource {
   std::string path_;
   BlockRing ring_;
   std::unique_ptr<Inflater> inflater_;  // the thread's until it is joined
-  std::string_view rest_;               // of the block that is being given out
-  bool holding_ = false;                // that block is to be released
+  RingReader reader_{ring_};
   bool ended_ = false;
   std::thread thread_;
 };
