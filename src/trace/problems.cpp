@@ -1,6 +1,6 @@
 #include "trace/problems.h"
 
-#include "trace/utf8.h"
+#include "base/utf8.h"
 
 namespace graphtag {
 namespace {

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "trace/utf8.h"
+#include "base/utf8.h"
 #include "write/table.h"
 
 namespace graphtag {

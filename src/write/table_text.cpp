@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "trace/utf8.h"
+#include "base/utf8.h"
 
 namespace graphtag {
 namespace {

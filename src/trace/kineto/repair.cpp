@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
+#include "base/utf8.h"
 #include "trace/kineto/repair_number.h"
 #include "trace/kineto/scan.h"
-#include "trace/utf8.h"
 
 namespace graphtag::kineto {
 namespace {

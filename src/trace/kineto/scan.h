@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "trace/utf8.h"
+#include "base/utf8.h"
 
 namespace graphtag::kineto {
 
