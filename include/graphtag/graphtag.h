@@ -19,7 +19,7 @@
  * out. CUDA's own handles (CUgraph, CUgraphExec, CUgraphNode, CUstream; the runtime's are the same) are handed to CUDA as they
  * are, so they must be live ones. C11 or C++11 and newer.
  *
- * After fork() a child begins anew: no window, no scope, no graph, and annotation handles of its own.
+ * After fork() a child begins anew: no window, no scope, no graph, no recording, and annotation handles of its own.
  */
 #ifndef GRAPHTAG_GRAPHTAG_H
 #define GRAPHTAG_GRAPHTAG_H
@@ -55,7 +55,8 @@ enum {
   GT_ERROR_INVALID_HANDLE = 2,   /* made up, or closed already */
   GT_ERROR_INVALID_SIZE = 3,     /* a struct's `size` is not that of any version of it */
   GT_ERROR_UNAVAILABLE = 4,      /* it cannot work on this machine or in this process; gt_last_error() says why */
-  GT_ERROR_BUSY = 5,             /* callbacks were asked for, and another tool holds CUPTI's subscription */
+  GT_ERROR_BUSY = 5,             /* callbacks or a recording were asked for, and another tool holds CUPTI's subscription; or a
+                                    recording goes on already */
   GT_ERROR_NOT_FOUND = 6,        /* nothing is known under this id */
   GT_ERROR_NO_SCOPE = 7,         /* a scope was ended where none is open, or twice */
   GT_ERROR_WRONG_THREAD = 8,     /* a scope was ended on another thread than it began on */
@@ -319,6 +320,140 @@ typedef struct gt_counters {
   uint64_t failures;        /* events that could not be recorded: out of memory, a call refused by the driver */
 } gt_counters;
 GT_API gt_status gt_counters_get(gt_counters* counters) GT_NOEXCEPT;
+
+/* ---- Record ---- */
+
+/* A recording writes what the GPUs do, and the CUDA calls and ranges of the host around it, to a Perfetto trace (.pftrace) while the
+ * program runs: every kernel, copy and set, those of graphs with the annotations of their nodes, those outside graphs with the
+ * scopes that were open on the launching thread. No profiler is needed, and none can run beside it: it holds CUPTI's subscription
+ * and its activity records, and opens a window with callbacks (gt_window_open) for as long as it goes on.
+ *
+ *   gt_record_options options = {sizeof options};
+ *   options.path = "app.pftrace";
+ *   options.path_length = GT_NUL;
+ *   gt_record_begin(&options, &recording);
+ *   ...
+ *   gt_record_end(recording, &stats);
+ *
+ * What was recorded is in the file a second later, in whole packets, and readable from then on, whatever becomes of the program. One
+ * recording a process at a time. It ends by itself when the process exits. In a child of fork() none goes on. Nothing on the
+ * program's own threads waits for the disk, except in gt_record_flush and gt_record_end. docs/recording.md says what is in the file. */
+typedef struct gt_recording {
+  uint64_t value;
+} gt_recording;
+
+enum {
+  GT_RECORD_NO_API = 1, /* without CUDA calls of the host (CUPTI's runtime and driver records); scopes outside graphs need them */
+  GT_RECORD_ANNOTATIONS = 2 /* at the end, gt_snapshot_file beside the trace: its path with .annotations.json for .pftrace */
+};
+
+typedef struct gt_record_options {
+  size_t size;           /* sizeof(gt_record_options) */
+  uint32_t flags;        /* GT_RECORD_* */
+  uint32_t buffer_count; /* buffers that CUPTI fills, all taken at the beginning: 2 to 4096; 0: 24 */
+  uint32_t
+      buffer_bytes; /* of each: 4 KiB to 64 MiB, in multiples of 8; 0: 1 MiB. A record takes about 200 bytes. When all are full, CUPTI
+                            drops records, and counts them. */
+  uint32_t flush_ms;  /* how often what was recorded is written: 10 to 60 000; 0: 1000 */
+  uint64_t max_bytes; /* 0: no limit. Else at least 1 MiB: a ring of segments, "app.1.pftrace", "app.2.pftrace" ..., each of which
+                            can be read alone (or all joined by `cat`), the oldest deleted when all together would be larger */
+  const char* path;   /* a file that exists is replaced */
+  size_t path_length;
+  const char* metadata; /* a JSON object that goes into the trace as it is, such as the command line; null: none */
+  size_t metadata_length;
+} gt_record_options;
+
+/* GT_ERROR_UNAVAILABLE: no CUPTI with activity records here; GT_ERROR_BUSY: another tool holds the subscription, or a recording goes on;
+ * GT_ERROR_IO: the file cannot be made. */
+GT_API gt_status gt_record_begin(const gt_record_options* options, gt_recording* recording) GT_NOEXCEPT;
+
+/* Why a recording writes no more. */
+typedef uint32_t gt_record_state;
+enum {
+  GT_RECORD_RUNNING = 0,
+  GT_RECORD_ENDED = 1,          /* gt_record_end, or the process exited */
+  GT_RECORD_OTHER_PROFILER = 2, /* another tool of the process took CUPTI's activity records over: they are left to it */
+  GT_RECORD_FAILED = 3          /* CUPTI refused to go on */
+};
+
+/* Counts since gt_record_begin. Later versions add fields at the end. */
+typedef struct gt_record_stats {
+  size_t size; /* sizeof(gt_record_stats), set by the caller */
+  gt_record_state state;
+  uint32_t segments_deleted;
+  uint64_t kernels; /* records written: */
+  uint64_t memcpys;
+  uint64_t memsets;
+  uint64_t api_calls;
+  uint64_t overheads;        /* of CUPTI's own */
+  uint64_t ranges;           /* and marks: gt_record_range */
+  uint64_t graph_operations; /* of the kernels, copies and sets: those of graphs, */
+  uint64_t graph_named;      /* and those of them that have an annotation */
+  uint64_t other_named;      /* those outside graphs that have one */
+  uint64_t bad_times; /* records written although their times are 0, end before they start, or lie outside of the recording */
+  uint64_t dropped_by_cupti; /* records that CUPTI says it dropped, for want of a buffer or otherwise */
+  uint64_t buffers_refused;  /* times that CUPTI asked for a buffer and all were in use */
+  uint64_t buffers_kept;     /* buffers that CUPTI never gave back: what was in them is not known */
+  uint64_t ranges_dropped;   /* for want of room until the next writing */
+  uint64_t records_unknown;  /* of kinds that were not asked for */
+  uint64_t records_lost;     /* read from CUPTI, and lost because the file could not be written */
+  uint64_t write_errors;     /* failed writes; what could be written later was */
+  uint64_t bytes_written;    /* deleted segments included */
+  uint64_t bytes_deleted;
+} gt_record_stats;
+GT_API gt_status gt_record_stats_get(gt_recording recording, gt_record_stats* stats) GT_NOEXCEPT;
+
+/* Writes what CUPTI has of finished work and the ranges so far, and waits for that at most `timeout_ms`. GT_ERROR_BUSY if it took
+ * longer (it is written nonetheless); GT_ERROR_IO if it could not be written. Synchronise with the GPU before, or what it still works on is
+ * not in it. */
+GT_API gt_status gt_record_flush(gt_recording recording, uint32_t timeout_ms) GT_NOEXCEPT;
+
+/* Writes everything, closes the file and gives CUPTI back. `stats` may be null. GT_ERROR_IO if something could not be written (the
+ * recording has ended nonetheless, and `stats` is written). Not inside a callback of CUPTI's. */
+GT_API gt_status gt_record_end(gt_recording recording, gt_record_stats* stats) GT_NOEXCEPT;
+
+/* Non-zero while a recording goes on: for a caller that wants to skip its own work. Read it with gt_recording_active(). */
+GT_API extern uint32_t gt_active_recordings;
+static inline int gt_recording_active(void) GT_NOEXCEPT {
+  return __atomic_load_n(&gt_active_recordings, __ATOMIC_RELAXED) != 0;
+}
+
+/* The clock of recordings: Unix time, ns. */
+GT_API int64_t gt_record_now(void) GT_NOEXCEPT;
+
+enum {
+  GT_RANGE_MARK = 1,      /* a point in time, at start_ns */
+  GT_RANGE_OVERLAPS = 2,  /* ends in any order (NVTX start/end): drawn beside its thread's ranges, not among them */
+  GT_RANGE_UNFINISHED = 4 /* it went on when it was written, end_ns being the time of writing */
+};
+typedef uint32_t gt_payload;
+enum { GT_PAYLOAD_NONE = 0, GT_PAYLOAD_UINT64 = 1, GT_PAYLOAD_INT64 = 2, GT_PAYLOAD_DOUBLE = 3 };
+
+/* A finished range of the host, such as NVTX's. Texts are UTF-8 (what is not is mended), pointer and length, or GT_NUL; null with length 0:
+ * none. They are copied. */
+typedef struct gt_range {
+  size_t size;    /* sizeof(gt_range) */
+  uint32_t flags; /* GT_RANGE_* */
+  gt_payload payload_type;
+  int64_t start_ns; /* gt_record_now() */
+  int64_t end_ns;   /* likewise; not before start_ns */
+  int64_t thread;   /* the operating system's thread id; 0: the calling thread's */
+  union {
+    uint64_t as_uint64;
+    int64_t as_int64;
+    double as_double;
+  } payload;
+  const char* text;
+  size_t text_length; /* at most 4096 bytes of each are kept */
+  const char* domain;
+  size_t domain_length;
+  const char* category;
+  size_t category_length;
+} gt_range;
+
+/* Puts a range onto its thread's track of the recording that goes on; GT_OK and nothing where none does. Neither waits nor allocates: if there
+ * is no room until the next writing, the range is dropped and counted, and that is GT_OK too. */
+GT_API gt_status gt_record_range(const gt_range* range) GT_NOEXCEPT;
 
 #ifdef __cplusplus
 }
