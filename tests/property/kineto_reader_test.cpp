@@ -147,6 +147,46 @@ RC_GTEST_PROP(KinetoReader, AnySplitGivesTheSame, ()) {
   }
 }
 
+// The last event, or what stands behind it: there the reader looks back from the file's end.
+RC_GTEST_PROP(KinetoReader, AnySplitGivesTheSameWhereTheEndIsDamaged, ()) {
+  for (int i = 0; i < 10; ++i) {
+    std::string text = traces()[*rc::gen::inRange<std::size_t>(0, traces().size())];
+    const std::size_t end = text.size() - text.rfind("\"ph\"");
+    for (std::size_t k = *rc::gen::inRange<std::size_t>(1, 4); k > 0; --k) {
+      Mutation mutation = *any_mutation();
+      mutation.place = static_cast<std::uint32_t>(text.size() - std::min(text.size(), *rc::gen::inRange<std::size_t>(1, end)));
+      mutate(text, mutation);
+    }
+    KinetoOptions small;
+    small.window_bytes = *rc::gen::element<std::size_t>(16, 100, 777, 4096);
+    const Everything whole = read_everything(text, plain());
+    RC_ASSERT(difference(whole, read_everything(text)) == "");
+    RC_ASSERT(difference(whole, read_everything(text, small, any_chunks())) == "");
+  }
+}
+
+// A fault inside the last event costs none of what stands behind the array.
+RC_GTEST_PROP(KinetoReader, ADamagedLastEventCostsNoMembers, ()) {
+  for (int i = 0; i < 10; ++i) {
+    const std::string& clean = traces()[2 * *rc::gen::inRange<std::size_t>(0, traces().size() / 2)];
+    const Everything before = read_everything(clean);
+    // An event that ends as most do, with its args.
+    const std::string event = R"({"ph":"X","ts":1,"name":"n","args":{"a":"b","c":[{"d":1}],"e":2}})";
+    const std::string cut = clean.substr(0, before.events.back().offset);
+    const std::string behind = clean.substr(before.events.back().offset + before.events.back().json.size());
+    std::string damaged = event;
+    const std::size_t place = *rc::gen::inRange<std::size_t>(0, event.size() - 1);
+    if (*rc::gen::arbitrary<bool>()) {
+      damaged[place] = *rc::gen::elementOf(std::string("\"\\{[,:\n\x80x0"));
+    } else {
+      damaged.insert(place, 1, *rc::gen::elementOf(std::string("\"\\{[,:\n\x80x0")));
+    }
+    const Everything after = read_everything(cut + damaged + behind);
+    if (after.members != before.members) RC_FAIL(damaged + "\n" + behind + "\n" + after.problems);
+    RC_ASSERT(after.result.problems[ProblemKind::truncated].count == 0U);
+  }
+}
+
 // Also where events are left out for their size.
 RC_GTEST_PROP(KinetoReader, AnySplitGivesTheSameUnderALimit, ()) {
   for (int i = 0; i < 5; ++i) {

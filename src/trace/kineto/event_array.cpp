@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "trace/kineto/array_end.h"
 #include "trace/kineto/repair.h"
 #include "trace/kineto/scan.h"
 #include "trace/kineto/strict_parser.h"
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::size_t kFastBytes = std::size_t{128} << 10;      // with their index they stay in a core's own cache
 constexpr std::size_t kLookahead = 2 * EventStart::kLookahead;  // to see an event begin behind a bracket
+static_assert(kArrayEndBytes >= EventStart::kLookahead + EventStart::kLookbehind);
 
 }  // namespace
 
@@ -176,36 +178,39 @@ Result<void> EventArray::leave_out(ProblemKind kind, bool at_end) {
   if (auto read = reading_.look_ahead(kExampleBytes); !read) return read;
   const std::uint64_t offset = window_.offset();
   const std::string example(window_.view().substr(0, kExampleBytes));
-  const auto found = skip_to_event();
-  if (!found) return found.error();
-  if (at_end && !*found) {
+  const auto reached = skip_to_event();
+  if (!reached) return reached.error();
+  if (at_end && *reached == Reached::file_end) {
     kind = ProblemKind::truncated;
     cut_ = true;
   }
   reading_.result.problems.add(kind, offset, example);
-  place_ = Place::after_comma;
+  place_ = *reached == Reached::array_end ? Place::after_event : Place::after_comma;
   return {};
 }
 
-Result<bool> EventArray::skip_to_event() {
-  std::size_t from = 1;
+Result<EventArray::Reached> EventArray::skip_to_event() {
+  const std::uint64_t begin = window_.offset();
+  std::uint64_t searched = begin + 1;  // no event begins before
   for (;;) {
     const std::string_view view = window_.view();
-    // What was passed over stays in the window only as far as it is looked back at.
-    const std::size_t start = event_start_.find(view, std::min(from, view.size()), 0);
+    const std::uint64_t offset = window_.offset();
+    const std::uint64_t end = offset + view.size();
+    const std::size_t start = event_start_.find(view, static_cast<std::size_t>(searched - offset), 0);
     if (start < view.size()) {
       window_.consume(start);
-      return true;
+      return Reached::event;
     }
     if (window_.at_end()) {
-      window_.consume(view.size());
-      return false;
+      const std::uint64_t last = std::max(begin, end - std::min<std::uint64_t>(end, kArrayEndBytes));
+      const auto bracket = array_end(view.substr(static_cast<std::size_t>(last - offset)), reading_.result.info.bare_array);
+      window_.consume(bracket ? static_cast<std::size_t>(last - offset) + *bracket : view.size());
+      return bracket ? Reached::array_end : Reached::file_end;
     }
     // A start that is not whole yet may lie in the last bytes.
-    from = std::max(from, view.size() - std::min(view.size(), EventStart::kLookahead));
-    const std::size_t done = from - std::min(from, EventStart::kLookbehind);
-    window_.consume(done);
-    from -= done;
+    searched = std::max(searched, end - std::min<std::uint64_t>(view.size(), EventStart::kLookahead));
+    // What was passed over stays in the window as far as it may be looked back at. Half of it at a time, so that little is moved.
+    if (view.size() >= 2 * kArrayEndBytes) window_.consume(view.size() - kArrayEndBytes);
     if (auto read = window_.more(); !read) return read.error();
   }
 }

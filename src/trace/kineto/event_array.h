@@ -23,6 +23,7 @@ class EventArray {
 
  private:
   enum class Place : std::uint8_t { before_first, after_event, after_comma };
+  enum class Reached : std::uint8_t { event, array_end, file_end };
 
   Result<void> clean_stretch();
   Result<void> step();
@@ -30,9 +31,10 @@ class EventArray {
   Result<void> repaired_event();
   Result<void> other_element();
   Result<void> bracket();
-  // Leaves out what begins here and goes on to where the next event seems to begin. `at_end`: the file ended before it was over.
+  // Leaves out what begins here and goes on to where the next event seems to begin, or else the array to end. `at_end`: the file ended before it
+  // was over.
   Result<void> leave_out(ProblemKind kind, bool at_end = false);
-  Result<bool> skip_to_event();
+  Result<Reached> skip_to_event();
   Result<void> give_out(const Event& event);
 
   Reading& reading_;

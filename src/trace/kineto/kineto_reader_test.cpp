@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -319,6 +320,54 @@ TEST(KinetoReader, CutAnywhere) {
     for (const auto& event : whole.events) expected += event.offset + event.json.size() <= size ? 1 : 0;
     ASSERT_EQ(cut.events.size(), expected) << size;
     for (std::size_t i = 0; i < expected; ++i) EXPECT_EQ(cut.events[i], whole.events[i]);
+  }
+}
+
+// The members behind the array are not to be lost for its last event.
+TEST(KinetoReader, ADamagedLastEventCostsItself) {
+  KinetoOptions plain;
+  plain.fast = false;
+  KinetoOptions small;
+  small.window_bytes = 16;
+  for (const std::string damaged : {R"({"ph":1 2,"args":{"n":"x"}})", R"({"ph":"M","name":x"y","args":{"a":[{"b":1}],"c":2}})",
+                                    R"({"ph":"M","name":"x,"args":{}})", R"({"ph":"M","args":{"a":{"b":[{}]}})",
+                                    R"({"ph":"M","args":{"n":"x}})", R"({{{"ph":"M","args":{}})"}) {
+    const std::string head = R"({"traceEvents":[{"ph":"i"},)";
+    const std::string text = head + damaged + "\n ], \"b\": {\"c\": \"}]\"},\"baseTimeNanoseconds\":7}\n";
+    for (const KinetoOptions& options : {KinetoOptions{}, plain, small}) {
+      const Everything all = read_everything(text, options);
+      EXPECT_EQ(all.error, "");
+      EXPECT_THAT(events_of(all), ElementsAre(R"({"ph":"i"})"));
+      EXPECT_THAT(all.members, ElementsAre(R"(+b={"c": "}]"})", "+baseTimeNanoseconds=7"));
+      EXPECT_EQ(all.result.info.base_time_ns, 7);
+      EXPECT_EQ(all.result.problems[ProblemKind::unparsable_event].offsets, std::vector<std::uint64_t>{head.size()});
+      EXPECT_EQ(std::count(all.problems.begin(), all.problems.end(), '\n'), 1) << all.problems;
+    }
+    const Everything bare = read_everything("[{\"ph\":\"i\"}," + damaged + "]\n");
+    EXPECT_EQ(bare.result.problems[ProblemKind::unparsable_event].count, 1U);
+    EXPECT_EQ(bare.result.problems.left_out(), 1U);
+    EXPECT_EQ(bare.result.problems[ProblemKind::trailing_comma].count, 0U);
+  }
+}
+
+// The array's end is looked for in the last 64 KiB, whatever the windows.
+TEST(KinetoReader, ADamagedLastEventMayBeLong) {
+  for (const std::size_t window : {std::size_t{1} << 20, std::size_t{1000}}) {
+    KinetoOptions options;
+    options.window_bytes = window;
+    const std::string event = R"({"ph":"X","name":x","stack":")" + std::string(300000, 's') + R"(","args":{}})";
+    const auto text = [&](std::size_t behind) {
+      const std::string end = R"(],"b":")";
+      // `behind` counts the event's last brace too.
+      return R"({"traceEvents":[)" + event + end + std::string(behind - 1 - end.size() - 2, 'b') + "\"}";
+    };
+    const Everything reached = read_everything(text(65536), options);
+    EXPECT_EQ(reached.result.problems[ProblemKind::unparsable_event].count, 1U);
+    EXPECT_EQ(reached.result.problems[ProblemKind::truncated].count, 0U);
+    EXPECT_EQ(reached.members.size(), 1U);
+    const Everything beyond = read_everything(text(65537), options);
+    EXPECT_EQ(beyond.result.problems[ProblemKind::truncated].count, 1U);
+    EXPECT_EQ(beyond.members.size(), 0U);
   }
 }
 
