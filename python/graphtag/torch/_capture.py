@@ -1,6 +1,7 @@
 """torch.cuda.graph and torch.cuda.make_graphed_callables with annotations."""
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 from typing import Any
@@ -87,6 +88,8 @@ class graph(torch_graph):
         if recording is None:
             super().__exit__(*error)
             return
+        with contextlib.suppress(Error):
+            recording.read_boundary()
         try:
             super().__exit__(*error)
             _lifetime.track(self.cuda_graph, recording.graph_id, recording.config.key_by)

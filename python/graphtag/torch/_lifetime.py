@@ -9,7 +9,7 @@ import weakref
 from typing import Any
 
 from .. import _ext
-from .._errors import Error
+from .._errors import Error, NotFoundError
 from .._live import available
 from .._window import Window
 
@@ -79,10 +79,13 @@ def link(graph: Any, tracked: Tracked) -> None:
     if exec_id in tracked.exec_ids:
         return
     template = template_handle(graph)
-    if template:
-        _ext.link_exec(handle, template)
-    else:
-        _ext.link_exec_id(handle, tracked.graph_id)
+    try:
+        if template:
+            _ext.link_exec(handle, template)
+        else:
+            _ext.link_exec_id(handle, tracked.graph_id)
+    except NotFoundError:
+        return  # a capture without any scope: there is nothing to find again
     # torch keeps one exec graph: the one before is gone.
     for old in tracked.exec_ids:
         _ext.destroyed(old)

@@ -50,6 +50,13 @@ class Recording:
         self.graph_id = _ext.graph_id(self.graph_handle)
         if label is not None:
             _ext.label_graph(self.graph_handle, label)
+        self.read_boundary()
+
+    def read_boundary(self) -> None:
+        """Boundaries are read where scopes open and close. One is needed at the beginning and at the end of a capture: without, a graph
+        without scopes stays unknown, and nodes behind the last scope are not told from those of bodies."""
+        if self.uses_boundaries:
+            _ext.scope_close(_ext.scope_open(_ext.annotation("graphtag")))
 
     @property
     def uses_boundaries(self) -> bool:

@@ -1,33 +1,23 @@
-#!/usr/bin/env python3
 """Backward work in captured CUDA graphs on a GPU: every kernel's region, against what the test knows from shapes.
 
 Each region works on sizes that no other region has, so the shapes of an operator's tensors say which region it is of. A dispatch mode
-notes which nodes each operator adds to the graph while it is captured, forward and backward, on whatever thread; a profiler then says
+notes which nodes each operator adds to the graph while it is captured, forward and backward, on whatever thread; CUPTI's records say
 which kernels ran, by node id; graphtag says what they are called.
 
-usage: torch_backward.py PATH/libgraphtag.so
-Ends with 0 if all kernels are called right, 1 if not, 77 (skipped) where there is no torch or no GPU.
+usage: models.py [--rehearse] [CHECK ...]
 """
 import ctypes
-import json
-import os
 import sys
-import tempfile
 import threading
+import time
 from collections import Counter
-from pathlib import Path
 
-os.environ["GRAPHTAG_LIBRARY"] = os.path.abspath(sys.argv[1])
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
-try:
-    from torch_scopes import Scope, Window, backward, in_backward, resolve, torch
-except ImportError as error:
-    print(f"skipped: {error}")
-    sys.exit(77)
-from torch.nn import functional  # noqa: E402
-from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
-from torch.utils._pytree import tree_flatten  # noqa: E402
-from torch.utils.checkpoint import checkpoint  # noqa: E402
+from harness import BACKENDS, DEVICE, capture as record_capture, check, gat, graphtag, main, recorder, replayed, torch
+from graphtag.torch import _backward as backward
+from torch.nn import functional
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten
+from torch.utils.checkpoint import checkpoint
 
 LAYERS = 12
 BATCH, TOKENS = 2, 32
@@ -99,14 +89,14 @@ class Layer(torch.nn.Module):
         return x.view(BATCH, TOKENS, self.heads, self.head_size).transpose(1, 2)
 
     def forward(self, x):
-        with Scope(self.names[0]):
+        with gat.mark_kernels(self.names[0]):
             x = self.project(x)
             h = self.norm(x)
             q, k, v = self.split(self.query(h)), self.split(self.key(h)), self.split(self.value(h))
             weights = torch.softmax(q @ k.transpose(-1, -2) * self.head_size**-0.5, -1)
             # No addition in the forward: those that run are then the engine's, where gradients meet.
             x = torch.lerp(x, (weights @ v).transpose(1, 2).reshape(x.shape), 0.5)
-        with Scope(self.names[1]):
+        with gat.mark_kernels(self.names[1]):
             return self.down(functional.gelu(self.up(x)))
 
 
@@ -126,10 +116,10 @@ class Model(torch.nn.Module):
         return next((name for name, own in reversed(self.regions) if own & sizes), None)
 
     def forward(self, x):
-        with Scope({"name": "model", "step": 7}):
+        with gat.mark_kernels({"name": "model", "step": 7}):
             for layer in self.layers:
                 x = self.wrap(layer, x)
-            with Scope("head"):
+            with gat.mark_kernels("head"):
                 return self.head(x).pow(2).mean()
 
 
@@ -150,26 +140,32 @@ def expected_in_model(model, reentrant):
     return expected
 
 
-def capture(work):
-    """Runs `work(nodes)` three times to warm up, then captures it with callbacks; returns the graph and the rows."""
+def in_backward(keys):
+    """`keys` as they are expected on backward work."""
+    return {**({"name": keys} if isinstance(keys, str) else keys), "autograd_phase": "backward"}
+
+
+def capture(work, backend):
+    """Runs `work(nodes)` three times to warm up, then captures it; returns the graph and the rows."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
         for _ in range(3):
             work(Nodes())
     torch.cuda.current_stream().wait_stream(side)
-    graph, nodes = torch.cuda.CUDAGraph(), Nodes()
-    with Window(callbacks=True):
-        with torch.cuda.graph(graph):
-            with nodes:
-                work(nodes)
-    return graph, nodes.rows
+    nodes = Nodes()
+
+    def body():
+        with nodes:
+            work(nodes)
+
+    return record_capture(body, backend=backend), nodes.rows
 
 
-def transformer(wrap, reentrant=False):
+def transformer(backend, wrap, reentrant=False):
     torch.manual_seed(0)
-    model = Model(wrap).cuda()
-    x = torch.randn(BATCH, TOKENS, INPUT, device="cuda", requires_grad=True)
+    model = Model(wrap).to(DEVICE)
+    x = torch.randn(BATCH, TOKENS, INPUT, device=DEVICE, requires_grad=True)
     for parameter in [*model.parameters(), x]:
         parameter.grad = torch.zeros_like(parameter)
 
@@ -179,14 +175,14 @@ def transformer(wrap, reentrant=False):
         nodes.phase = "backward"
         loss.backward()
 
-    return *capture(work), expected_in_model(model, reentrant), model
+    return *capture(work, backend), expected_in_model(model, reentrant), model
 
 
-def second_order():
+def second_order(backend):
     widths = (36, 101, 103, 107)
     torch.manual_seed(0)
-    linears = [torch.nn.Linear(a, b).cuda() for a, b in zip(widths, widths[1:])]
-    x = torch.randn(8, widths[0], device="cuda", requires_grad=True)
+    linears = [torch.nn.Linear(a, b).to(DEVICE) for a, b in zip(widths, widths[1:])]
+    x = torch.randn(8, widths[0], device=DEVICE, requires_grad=True)
     for parameter in [p for linear in linears for p in linear.parameters()] + [x]:
         parameter.grad = torch.zeros_like(parameter)
 
@@ -194,7 +190,7 @@ def second_order():
         nodes.phase = "forward"
         y = x
         for linear in linears:
-            with Scope(f"l{linear.out_features}"):
+            with gat.mark_kernels(f"l{linear.out_features}"):
                 y = torch.sigmoid(linear(y))
         total = y.sum()
         nodes.phase = "backward"
@@ -211,19 +207,19 @@ def second_order():
         keys = {"name": f"l{width}"}
         return in_backward(keys) if phase == "backward" else keys
 
-    return *capture(work), expected, linears
+    return *capture(work, backend), expected, linears
 
 
-def penalty():
+def penalty(backend):
     """The forward has no scope. The nodes that the first backward makes, on the engine's thread, are of the scope around its call."""
-    x = torch.randn(8, 36, device="cuda", requires_grad=True)
+    x = torch.randn(8, 36, device=DEVICE, requires_grad=True)
     x.grad = torch.zeros_like(x)
 
     def work(nodes):
         nodes.phase = "forward"
         y = torch.sigmoid(x).sum()
         nodes.phase = "around"
-        with Scope("penalty"):
+        with gat.mark_kernels("penalty"):
             (first,) = torch.autograd.grad(y, x, create_graph=True)
         nodes.phase = "after"
         total = first.sum()
@@ -235,80 +231,97 @@ def penalty():
             return {"name": "penalty"}
         return in_backward("penalty") if phase == "backward" and operator in ("mul", "add") else None
 
-    return *capture(work), expected, x
+    return *capture(work, backend), expected, x
 
 
-def kernels_of(graphs):
-    """Replays the graphs in order under a profiler: for each, the node ids of the kernels, copies and memsets that ran."""
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profiler:
-        for graph in graphs:
-            graph.replay()
-            torch.cuda.synchronize()
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "trace.json")
-        profiler.export_chrome_trace(path)
-        with open(path, encoding="utf-8") as file:
-            events = json.load(file)["traceEvents"]
-    ran = sorted((e["ts"], e["args"]["graph node id"]) for e in events if e.get("args", {}).get("graph node id"))
-    by_exec = {}
-    for _, node_id in ran:
-        by_exec.setdefault(node_id >> 32, []).append(node_id)
-    assert len(by_exec) == len(graphs), f"{len(by_exec)} graphs in the trace, {len(graphs)} replayed"
-    return list(by_exec.values())
-
-
-def judge(title, node_ids, rows, expected):
-    """Prints how many kernels are called right; returns how many are not."""
+def judge(graph, rows, expected, keep):
+    """Raises unless every kernel of a replay is called right; returns a line on how many there were. `keep` is what must live until then."""
     operators = {local: row for row in rows for local in row[0]}
     right, wrong, named = 0, Counter(), Counter()
-    for node_id in node_ids:
-        row = operators.get(node_id & 0xFFFFFFFF)
+    records = replayed(graph)
+    for record in records:
+        row = operators.get(record.local_id)
         if row is None:
             wrong["made outside every operator"] += 1
             continue
         _, operator, sizes, phase, _ = row
-        want, got = expected(operator, sizes, phase), resolve(node_id)
+        want, got = expected(operator, sizes, phase), graphtag.resolve(record.node_id).annotation
         named[None if got is None else got["name"]] += 1
         if want == got:
             right += 1
         else:
             wrong[f"{operator} {sorted(sizes)} ({phase}): {got}, not {want}"] += 1
+    del keep
+    assert not wrong, f"{sum(wrong.values())} of {len(records)} wrong; {wrong.most_common(6)}"
     threads = {row[4] for row in rows if row[3] == "backward"}
     own = threading.get_native_id()
-    engine = "on the engine's thread" if own not in threads else "partly on the caller's thread" if len(threads) > 1 else "on the caller's thread"
-    print(f"{title:28} {right:5} of {len(node_ids):5} right; {len(named):3} names, {named[None]:4} without; backward {engine}")
-    for what, count in wrong.most_common(12):
-        print(f"    wrong {count:4} x {what}")
-    return sum(wrong.values())
+    engine = "the engine's thread" if own not in threads else "both threads" if len(threads) > 1 else "the caller's thread"
+    return f"{right} of {len(records)} right, {len(named)} names, {named[None]} without; backward on {engine}"
 
 
-def main():
-    if not torch.cuda.is_available():
-        print("skipped: no GPU")
-        return 77
-    print(f"PyTorch {torch.__version__}, {torch.cuda.get_device_name()}, backward by {backward.enable()}: {backward.available() or 'ok'}")
-    if backward.mode() is None:
-        return 1
-    cases = {
-        "12 layers": lambda: transformer(lambda layer, x: layer(x)),
-        "12 layers, checkpoint": lambda: transformer(lambda layer, x: checkpoint(layer, x, use_reentrant=False)),
-        "12 layers, reentrant checkpoint": lambda: transformer(lambda layer, x: checkpoint(layer, x, use_reentrant=True), True),
-        "second order": second_order,
-        "gradient penalty": penalty,
-    }
-    # All captures come before the profiler, which keeps CUPTI's subscription.
-    made = {title: make() for title, make in cases.items()}
-    before = backward.counters()
-    wrong = 0
-    for (title, (_, rows, expected, _)), node_ids in zip(made.items(), kernels_of([graph for graph, *_ in made.values()])):
-        assert node_ids, f"{title}: no kernels in the trace"
-        wrong += judge(title, node_ids, rows, expected)
-    print("counters:", before)
-    if before["failures"]:
-        wrong += 1
-    print("ok" if wrong == 0 else f"{wrong} wrong")
-    return 0 if wrong == 0 else 1
+@check(backends=BACKENDS)
+def twelve_layers(backend):
+    return judge(*transformer(backend, lambda layer, x: layer(x)))
+
+
+@check(backends=BACKENDS)
+def twelve_layers_with_a_checkpoint_each(backend):
+    return judge(*transformer(backend, lambda layer, x: checkpoint(layer, x, use_reentrant=False)))
+
+
+@check(backends=BACKENDS)
+def twelve_layers_with_a_reentrant_checkpoint_each(backend):
+    return judge(*transformer(backend, lambda layer, x: checkpoint(layer, x, use_reentrant=True), True))
+
+
+@check(backends=BACKENDS)
+def gradients_of_gradients(backend):
+    return judge(*second_order(backend))
+
+
+@check(backends=BACKENDS)
+def a_gradient_penalty(backend):
+    return judge(*penalty(backend))
+
+
+@check
+def what_the_callback_costs():
+    """A chain of one-element additions run backward: with its regions remembered, against nothing remembered; the best of many, in turn."""
+    nodes, with_regions, without = 2000, [], []
+    for _ in range(10):
+        value = start = torch.ones(1, device=DEVICE, requires_grad=True)
+        with graphtag.window():
+            for _ in range(10):
+                with gat.mark_kernels("region"):
+                    for _ in range(nodes // 10):
+                        value = value + 1
+            with_regions += [backward_ns(value, start, nodes) for _ in range(3)]
+        backward.forget()
+        without += [backward_ns(value, start, nodes) for _ in range(3)]
+    more = min(with_regions) - min(without)
+    assert more <= 1000, f"{more:.0f} ns a node"
+    return f"{min(without):.0f} ns a node without, {more:+.0f} with"
+
+
+def backward_ns(value, start, nodes):
+    torch.cuda.synchronize()
+    begin = time.perf_counter_ns()
+    torch.autograd.grad(value, start, retain_graph=True)
+    return (time.perf_counter_ns() - begin) / nodes
+
+
+@check
+def nothing_failed_on_the_way():
+    counted = backward.counters()
+    assert counted["failures"] == 0, counted
+    return str(counted)
+
+
+def prepare():
+    recorder()
+    mode = backward.enable()
+    assert mode == "callback", f"backward by {mode}: {backward.available()}"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("backward of models", prepare))

@@ -1,0 +1,116 @@
+"""torch.profiler beside graphtag.torch on a GPU: it gets its records after a window; captures after it are still named; its traces come out named where
+they hold node ids (PyTorch 2.12 and newer).
+
+usage: kineto.py [CHECK ...]        (no rehearsal: there is no Kineto without a GPU)
+"""
+import gzip
+import json
+import os
+import sys
+import tempfile
+
+from harness import capture, check, gat, graphtag, has_subscriber, main, recorder, torch
+
+KERNELS = 40
+WRITES_NODE_IDS = tuple(int(part) for part in torch.__version__.split(".")[:2]) >= (2, 12)
+
+x = torch.ones(4096, device="cuda")
+
+
+def work(count=1):
+    for _ in range(count):
+        x.add_(1)
+
+
+def marked():
+    for i in range(KERNELS):
+        with gat.mark_kernels({"name": f"region{i % 4}", "i": i}):
+            work()
+
+
+def profiled(*graphs):
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]) as profiler:
+        for graph in graphs:
+            graph.replay()
+        torch.cuda.synchronize()
+    return profiler
+
+
+def exported(profiler, **options):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "trace.json.gz")
+        gat.export(profiler, path, **options)
+        with gzip.open(path, "rt") as file:
+            return json.load(file)["traceEvents"]
+
+
+def kernels_in(events):
+    return sorted((event for event in events if event.get("cat") == "kernel"), key=lambda event: event["ts"])
+
+
+@check
+def the_profiler_gets_its_records_after_a_window():
+    graph = capture(marked, backend="cupti")
+    assert not has_subscriber()
+    found = kernels_in(exported(profiled(graph)))
+    assert len(found) == KERNELS, f"{len(found)} kernels in the trace"
+    if WRITES_NODE_IDS:
+        assert [event["args"].get("i") for event in found] == list(range(KERNELS)), found[:2]
+    return f"{len(found)} kernels; keys {sorted(found[0]['args'])[:40]}"
+
+
+@check
+def captures_after_it_are_named_at_boundaries():
+    """The profiler holds CUPTI's subscription for good."""
+    holds = has_subscriber()
+    graph = capture(marked)
+    observer = "boundary" if holds else "callbacks"
+    recorder()  # takes the activity records over from Kineto, which is done
+    recorder().take()
+    graph.replay()
+    found = [graphtag.resolve(record.node_id) for record in recorder().take() if record.node_id]
+    assert [resolution.annotation["i"] for resolution in found] == list(range(KERNELS)), found[:3]
+    origins = {resolution.origin for resolution in found}
+    assert origins <= ({"boundary", "boundary-approximate"} if holds else {"callback"}), origins
+    return f"held: {holds}, so {observer}; {origins}"
+
+
+@check
+def callbacks_that_another_tool_holds_are_refused():
+    if not has_subscriber():
+        return "nobody holds them"
+    try:
+        capture(marked, backend="cupti")
+    except graphtag.BusyError:
+        return None
+    raise AssertionError("it did not raise")
+
+
+@check
+def lanes_and_the_report():
+    """What a user sees: the trace of a capture with a lane, its report, and how much of it is explained."""
+    side = torch.cuda.Stream()
+
+    def body():
+        with gat.mark_kernels("main"):
+            work(3)
+        side.wait_stream(torch.cuda.current_stream())
+        with gat.mark_stream(side, "aside"):
+            work(2)
+        torch.cuda.current_stream().wait_stream(side)
+        work()
+
+    profiler = profiled(capture(body, label={"batch_size": 4}))
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "trace.json.gz")
+        gat.export(profiler, path, graph_lanes="all")
+        [row] = graphtag.check(path)
+        regions = {row["region"]: row for row in graphtag.report(path)} if WRITES_NODE_IDS else {}
+    if WRITES_NODE_IDS:
+        assert {"main", "aside"} <= set(regions), regions
+        assert row["named"] == 5 and row["unnamed"] == {"outside-scope": 1}, row
+    return str({key: row[key] for key in ("graph", "label", "replays", "named", "unnamed")})
+
+
+if __name__ == "__main__":
+    sys.exit(main("Kineto"))
