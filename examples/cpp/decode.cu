@@ -20,6 +20,12 @@ __global__ void mlp(float* x, int n) {
     x[i] = x[i] > 0.0f ? x[i] : 0.01f * x[i];
 }
 
+#if CUPTI_API_VERSION >= 130000
+using KernelRecord = CUpti_ActivityKernel10;
+#else
+using KernelRecord = CUpti_ActivityKernel9;
+#endif
+
 struct Kernel {
   std::string name;
   std::uint64_t node_id, start_ns, end_ns;
@@ -33,7 +39,7 @@ void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* size, std::size_t*
 }
 void CUPTIAPI take_buffer(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid) {
   for (CUpti_Activity* record = nullptr; cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS;) {
-    const auto* kernel = reinterpret_cast<const CUpti_ActivityKernel10*>(record);
+    const auto* kernel = reinterpret_cast<const KernelRecord*>(record);
     if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
       kernels.push_back({kernel->name, kernel->graphNodeId, kernel->start, kernel->end});
     }

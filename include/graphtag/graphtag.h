@@ -262,7 +262,8 @@ enum {
   GT_ORIGIN_CAPTURED_BEFORE_START = 6,
   GT_ORIGIN_UNLINKED_BODY = 7,
   GT_ORIGIN_STALE_ID = 8,
-  GT_ORIGIN_UNKNOWN_GRAPH = 9
+  GT_ORIGIN_UNKNOWN_GRAPH = 9,
+  GT_ORIGIN_OUTSIDE_SCOPE_APPROXIMATE = 10 /* no scope was open, as far as a rule or a reading that may be off tells */
 };
 /* "boundary-approximate"; NULL for an unknown number. */
 GT_API const char* gt_origin_name(gt_origin origin) GT_NOEXCEPT;

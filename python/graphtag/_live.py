@@ -15,8 +15,8 @@ class Resolution(NamedTuple):
     """What a record is to be called: its annotation (None if it has none) and how that is known, or why there is none.
 
     `path` holds the names of the scopes that were open, outermost first; `origin` is "callback", "boundary", "boundary-approximate",
-    "modelled" or "updated" where there is an annotation, else "outside-scope", "captured-before-start", "unlinked-body", "stale-id" or
-    "unknown-graph".
+    "modelled" or "updated" where there is an annotation, else "outside-scope", "outside-scope-approximate",
+    "captured-before-start", "unlinked-body", "stale-id" or "unknown-graph".
     """
 
     annotation: dict[str, Any] | None

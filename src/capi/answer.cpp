@@ -18,11 +18,13 @@ namespace {
 // gt_origin -> its name
 constexpr std::array kOrigins = {Origin::callback, Origin::boundary,      Origin::boundary_approximate,  Origin::modelled,
                                  Origin::updated,  Origin::outside_scope, Origin::captured_before_start, Origin::unlinked_body,
-                                 Origin::stale_id, Origin::unknown_graph};
+                                 Origin::stale_id, Origin::unknown_graph, Origin::outside_scope_approximate};
 static_assert(kOrigins[GT_ORIGIN_CALLBACK] == Origin::callback);
 static_assert(kOrigins[GT_ORIGIN_UPDATED] == Origin::updated);
 static_assert(kOrigins[GT_ORIGIN_OUTSIDE_SCOPE] == Origin::outside_scope);
-static_assert(kOrigins[GT_ORIGIN_UNKNOWN_GRAPH] == Origin::unknown_graph && kOrigins.size() == GT_ORIGIN_UNKNOWN_GRAPH + 1);
+static_assert(kOrigins[GT_ORIGIN_UNKNOWN_GRAPH] == Origin::unknown_graph);
+static_assert(kOrigins[GT_ORIGIN_OUTSIDE_SCOPE_APPROXIMATE] == Origin::outside_scope_approximate);
+static_assert(kOrigins.size() == GT_ORIGIN_OUTSIDE_SCOPE_APPROXIMATE + 1);
 
 gt_origin to_gt_origin(Origin origin) {
   const auto found = std::find(kOrigins.begin(), kOrigins.end(), origin);

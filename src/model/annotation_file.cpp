@@ -6,13 +6,14 @@
 namespace graphtag {
 namespace {
 
-constexpr std::array<std::string_view, 13> kOriginNames = {
+constexpr std::array<std::string_view, 14> kOriginNames = {
     "callback",
     "boundary",
     "boundary-approximate",
     "modelled",
     "updated",
     "outside-scope",
+    "outside-scope-approximate",
     "captured-before-start",
     "unlinked-body",
     "stale-id",

@@ -33,6 +33,7 @@ enum class Origin : std::uint8_t {
   modelled,
   updated,
   outside_scope,
+  outside_scope_approximate,
   captured_before_start,
   unlinked_body,
   stale_id,

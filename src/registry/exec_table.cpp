@@ -25,7 +25,10 @@ bool ExecTable::update(std::span<const Override> changes) {
   for (const Override& change : changes) {
     while (old != overrides_.cend() && old->first < change.first) merged.push_back(*old++);
     if (old != overrides_.cend() && old->first == change.first) ++old;
-    if (change.tag.annotation() != basis_at(change.first).annotation()) merged.push_back(change);
+    const Tag basis = basis_at(change.first);
+    const bool says_nothing_new =
+        change.tag.annotation() == basis.annotation() && !(is_guess(change.tag.origin()) && is_sure(basis.origin()));
+    if (!says_nothing_new) merged.push_back(change);
   }
   merged.insert(merged.end(), old, overrides_.cend());
   overrides_ = std::move(merged);

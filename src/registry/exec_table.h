@@ -38,7 +38,8 @@ class ExecTable {
 
   // Replaces the basis, drops overrides, and returns the old basis.
   ExecBasis replace_basis(ExecBasis basis);
-  // Changes, ascending by id, at most one an id. One that has the annotation that the id has anyway takes its override away.
+  // Changes, ascending by id, at most one an id. One that has the annotation that the id has anyway, and is
+  // no guess where the id's is sure, takes its override away.
   // False once the exec graph is closed. May throw std::bad_alloc, and has done nothing then.
   bool update(std::span<const Override> changes);
 

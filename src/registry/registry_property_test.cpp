@@ -25,28 +25,42 @@ struct PlainTag {
   bool operator==(const PlainTag&) const = default;
 };
 
-PlainTag lay_over(const PlainTag& outer, const PlainTag& inner) {
-  if (outer.path.empty()) return inner;
-  if (inner.path.empty()) return outer;
-  const std::vector<Origin> weakest_first = {Origin::modelled, Origin::boundary_approximate, Origin::updated, Origin::boundary,
-                                             Origin::callback};
-  PlainTag merged = outer;
-  for (const Origin origin : weakest_first) {
-    if (outer.origin != origin && inner.origin != origin) continue;
-    merged.origin = origin;
-    break;
+Origin weakest_of(Origin a, Origin b) {
+  for (const Origin origin : {Origin::modelled, Origin::boundary_approximate, Origin::updated, Origin::boundary}) {
+    if (a == origin || b == origin) return origin;
   }
+  return Origin::callback;
+}
+
+bool may_be_wrong(Origin origin) {
+  return origin == Origin::modelled || origin == Origin::boundary_approximate || origin == Origin::outside_scope_approximate;
+}
+
+// After one more step that is worth `how`.
+PlainTag with(PlainTag tag, Origin how) {
+  if (!tag.path.empty()) {
+    tag.origin = weakest_of(tag.origin, how);
+  } else if (tag.origin == Origin::outside_scope && may_be_wrong(how)) {
+    tag.origin = Origin::outside_scope_approximate;
+  }
+  return tag;
+}
+
+// One of the two without a name: the other one's, but what may be missing from it makes it a guess.
+PlainTag one_sided(const PlainTag& shown, const PlainTag& nameless) {
+  return may_be_wrong(nameless.origin) ? with(shown, Origin::boundary_approximate) : shown;
+}
+
+PlainTag lay_over(const PlainTag& outer, const PlainTag& inner) {
+  if (outer.path.empty()) return one_sided(inner, outer);
+  if (inner.path.empty()) return one_sided(outer, inner);
+  PlainTag merged = outer;
+  merged.origin = weakest_of(outer.origin, inner.origin);
   const bool contained = inner.path.size() >= outer.path.size() &&
                          std::vector(inner.path.begin(), inner.path.begin() + static_cast<long>(outer.path.size())) == outer.path;
   if (contained) merged.path.clear();
   merged.path.insert(merged.path.end(), inner.path.begin(), inner.path.end());
   return merged;
-}
-
-PlainTag with(PlainTag tag, Origin how) {
-  return tag.path.empty()                                                      ? tag
-         : lay_over({{"x"}, how}, {tag.path, tag.origin}).origin == tag.origin ? tag
-                                                                               : PlainTag{tag.path, how};
 }
 
 struct PlainGraph {
@@ -77,11 +91,20 @@ struct PlainExec {
     if (id < template_ids) return built_from ? built_from->at(id) : PlainTag{{}, Origin::unknown_graph};
     return placement.contains(id) ? placement.at(id) : PlainTag{{}, Origin::unlinked_body};
   }
+  std::uint32_t known_end() const {
+    std::uint32_t end = built_from ? std::min(template_ids, built_from->next()) : 0;
+    if (!placement.empty()) end = std::max(end, placement.rbegin()->first + 1);
+    if (!overrides.empty()) end = std::max(end, overrides.rbegin()->first + 1);
+    return end;
+  }
   PlainTag at(std::uint32_t id) const { return overrides.contains(id) ? overrides.at(id) : below(id); }
   void update(std::uint32_t id, const PlainTag& tag) {
     if (destroyed_ns) return;
     overrides.erase(id);
-    if (below(id).path != tag.path) overrides[id] = tag;
+    const Origin before = below(id).origin;
+    const bool was_sure = before == Origin::outside_scope || before == Origin::callback || before == Origin::boundary || before == Origin::updated;
+    const bool is_new_doubt = may_be_wrong(tag.origin) && was_sure;
+    if (below(id).path != tag.path || is_new_doubt) overrides[id] = tag;
   }
 };
 
@@ -158,11 +181,13 @@ class Twin {
 
   void update_exec(std::uint32_t id, const std::vector<NodePairs>& pairs, Origin how) {
     if (!execs.contains(id)) return;
+    const std::uint32_t known_end = execs[id].known_end();
     for (const NodePairs& entry : pairs) {
       const PlainGraph* source = find(entry.source.graph().value);
       for (std::uint32_t i = 0; i < entry.count; ++i) {
         const PlainTag tag = source == nullptr ? PlainTag{{}, Origin::captured_before_start}
                                                : lay_over(holders(*source), source->at(entry.source.local().value + i));
+        if (tag.path.empty() && entry.first.value + i >= known_end) continue;  // nothing there that it could take away
         execs[id].update(entry.first.value + i, with(tag, how));
       }
     }
@@ -311,7 +336,9 @@ class Player {
  private:
   static std::string name(std::uint32_t index) { return std::string(1, static_cast<char>('a' + index)); }
   AnnotationId annotation(std::uint32_t index) const { return index < kNames ? ids_[index] : AnnotationId::none; }
-  static PlainTag tag(std::uint32_t index, Origin how) { return index < kNames ? PlainTag{{name(index)}, how} : PlainTag{}; }
+  static PlainTag tag(std::uint32_t index, Origin how) {
+    return with(index < kNames ? PlainTag{{name(index)}, how} : PlainTag{}, how);
+  }
 
   void create(std::uint32_t graph, std::uint32_t id, std::uint32_t count, std::uint32_t name_index, Origin how) {
     for (std::uint32_t i = 0; i < count; ++i) {

@@ -27,7 +27,7 @@ Registry::State::State(const RegistryLimits& limits)
       retired_limit_bytes(limits.retired_bytes) {}
 
 Tag Registry::State::tag_of(AnnotationId annotation, Origin how) const {
-  if (annotation == AnnotationId::none || !annotations.knows(annotation)) return Tag{Origin::outside_scope};
+  if (annotation == AnnotationId::none || !annotations.knows(annotation)) return qualified(Tag{Origin::outside_scope}, how);
   return {annotation, is_provenance(how) ? how : Origin::callback};
 }
 
@@ -60,8 +60,9 @@ void Registry::State::record(NodeId first, std::uint32_t count, Tag tag) {
 }
 
 Tag Registry::State::laid_over(Tag outer, Tag inner) {
-  if (outer.is_none()) return inner;
-  if (inner.is_none()) return outer;
+  // A side that may have an annotation after all makes the whole a guess.
+  if (outer.is_none()) return is_guess(outer.origin()) ? qualified(inner, Origin::boundary_approximate) : inner;
+  if (inner.is_none()) return is_guess(inner.origin()) ? qualified(outer, Origin::boundary_approximate) : outer;
   const AnnotationId merged = annotations.merge(outer.annotation(), inner.annotation(), cache());
   if (merged == AnnotationId::none) return Tag{Origin::outside_scope};
   return {merged, weaker(outer.origin(), inner.origin())};

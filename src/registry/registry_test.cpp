@@ -234,7 +234,7 @@ TEST_F(RegistryTest, UnwatchedCloneKeepsIdsAndIsModelled) {
   nodes(kGraph, 3, 1, "b");
   registry.graph_cloned(kChild, kGraph, 2);
   EXPECT_EQ(resolved(node(kChild, 0)), "a (modelled)");
-  EXPECT_EQ(resolved(node(kChild, 1)), "outside-scope");
+  EXPECT_EQ(resolved(node(kChild, 1)), "outside-scope-approximate");
   EXPECT_EQ(resolved(node(kChild, 3)), "b (modelled)");
   EXPECT_EQ(registry.next_local_id(kChild), 4u);
 }
@@ -258,6 +258,54 @@ TEST_F(RegistryTest, UpdateOverridesOnlyWhatChanges) {
   registry.exec_updated(kExec, {&back, 1});
   EXPECT_THAT(snapshot().find_exec(kExec)->overrides, IsEmpty());
   EXPECT_EQ(resolved(node(kExec, 2)), "a (callback)");
+}
+
+TEST_F(RegistryTest, AGuessOfTheSameIsNoLongerSure) {
+  nodes(kGraph, 0, 1, "a");
+  nodes(kGraph, 1, 1, "");
+  registry.exec_created(kExec, kGraph, 1);
+  const NodePairs same{{0}, node(kGraph, 0), 2};
+  registry.exec_updated(kExec, {&same, 1}, Origin::modelled);
+  EXPECT_EQ(resolved(node(kExec, 0)), "a (modelled)");
+  EXPECT_EQ(resolved(node(kExec, 1)), "outside-scope-approximate");
+  registry.exec_updated(kExec, {&same, 1}, Origin::updated);
+  EXPECT_EQ(resolved(node(kExec, 0)), "a (callback)");
+  EXPECT_EQ(resolved(node(kExec, 1)), "outside-scope");
+}
+
+TEST_F(RegistryTest, WhatMayLackAnAnnotationIsAGuess) {
+  nodes(kGraph, 0, 1, "outer");
+  registry.nodes_created(node(kGraph, 1), 1, AnnotationId::none, Origin::boundary_approximate);
+  nodes(kChild, 0, 1, "inner");
+  registry.nodes_created(node(kChild, 1), 1, AnnotationId::none, Origin::boundary_approximate);
+  registry.child_graph(node(kGraph, 0), kChild);
+  nodes(kOther, 0, 1, "inner");
+  nodes(kOther, 1, 1, "");
+  registry.child_graph(node(kGraph, 1), kOther);
+  const std::vector<NodePairs> nested = {{{2}, node(kChild, 0), 2}, {{4}, node(kOther, 0), 2}};
+  registry.exec_created(kExec, kGraph, 1, {}, nested);
+  EXPECT_EQ(resolved(node(kExec, 1)), "outside-scope-approximate");
+  EXPECT_EQ(resolved(node(kExec, 2)), "outer/inner (callback)");
+  EXPECT_EQ(resolved(node(kExec, 3)), "outer (boundary-approximate)");
+  EXPECT_EQ(resolved(node(kExec, 4)), "inner (boundary-approximate)");
+  EXPECT_EQ(resolved(node(kExec, 5)), "outside-scope-approximate");
+}
+
+// Another driver may number otherwise, so nothing that the rule placed is sure.
+TEST_F(RegistryTest, NothingThatARulePlacedIsSure) {
+  nodes(kGraph, 0, 1, "");
+  nodes(kChild, 0, 1, "a");
+  nodes(kChild, 1, 1, "");
+  GraphShape child{.id = kChild};
+  child.add_node({0});
+  child.add_node({1});
+  GraphShape top{.id = kGraph};
+  top.add_node({0});
+  top.holders.push_back({{0}, false, true, {child}});
+  registry.exec_created_unwatched(kExec, top, 1, 1);
+  EXPECT_EQ(resolved(node(kExec, 0)), "outside-scope") << "top-level nodes keep their ids";
+  EXPECT_EQ(resolved(node(kExec, 1)), "a (modelled)");
+  EXPECT_EQ(resolved(node(kExec, 2)), "outside-scope-approximate");
 }
 
 TEST_F(RegistryTest, UpdateOfNestedNodesAndFromAGraphNobodySaw) {

@@ -40,7 +40,10 @@ TEST(Tag, TheWeakestStepIsTold) {
   EXPECT_EQ(weaker(Origin::boundary_approximate, Origin::updated), Origin::boundary_approximate);
   EXPECT_EQ(weaker(Origin::updated, Origin::modelled), Origin::modelled);
   EXPECT_EQ(qualified(kA, Origin::modelled), (Tag{AnnotationId{1}, Origin::modelled}));
-  EXPECT_EQ(qualified(kGap, Origin::modelled), kGap);
+  EXPECT_EQ(qualified(kGap, Origin::updated), kGap);
+  EXPECT_EQ(qualified(kGap, Origin::modelled), Tag{Origin::outside_scope_approximate});
+  EXPECT_EQ(qualified(kGap, Origin::boundary_approximate), Tag{Origin::outside_scope_approximate});
+  EXPECT_EQ(qualified(Tag{Origin::captured_before_start}, Origin::modelled), Tag{Origin::captured_before_start});
 }
 
 // The drawing in the header.

@@ -46,9 +46,21 @@ constexpr Origin weaker(Origin a, Origin b) {
   return weakness(a) < weakness(b) ? b : a;
 }
 
-// `tag` after one more step of the provenance `how`; a reason stays what it is.
+// Whether it may be wrong: a rule of numbering or a reading that may be off stands behind it.
+constexpr bool is_guess(Origin origin) {
+  return origin == Origin::boundary_approximate || origin == Origin::modelled || origin == Origin::outside_scope_approximate;
+}
+
+// Whether it says something of the node, and is no guess.
+constexpr bool is_sure(Origin origin) {
+  return origin == Origin::outside_scope || (is_provenance(origin) && !is_guess(origin));
+}
+
+// `tag` after one more step of the provenance `how`. Outside every scope is a finding too, and becomes one that may be wrong; the other
+// reasons stay what they are.
 constexpr Tag qualified(Tag tag, Origin how) {
-  return tag.is_none() ? tag : Tag{tag.annotation(), weaker(tag.origin(), how)};
+  if (!tag.is_none()) return {tag.annotation(), weaker(tag.origin(), how)};
+  return tag.origin() == Origin::outside_scope && is_guess(how) ? Tag{Origin::outside_scope_approximate} : tag;
 }
 
 }  // namespace graphtag

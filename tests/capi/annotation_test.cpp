@@ -105,7 +105,8 @@ TEST_F(CAbi, NamesAllStatusesAndOrigins) {
   EXPECT_EQ(gt_status_name(GT_ERROR_REFUSED + 1), nullptr);
   EXPECT_STREQ(gt_origin_name(GT_ORIGIN_CALLBACK), "callback");
   EXPECT_STREQ(gt_origin_name(GT_ORIGIN_UNKNOWN_GRAPH), "unknown-graph");
-  EXPECT_EQ(gt_origin_name(GT_ORIGIN_UNKNOWN_GRAPH + 1), nullptr);
+  EXPECT_STREQ(gt_origin_name(GT_ORIGIN_OUTSIDE_SCOPE_APPROXIMATE), "outside-scope-approximate");
+  EXPECT_EQ(gt_origin_name(GT_ORIGIN_OUTSIDE_SCOPE_APPROXIMATE + 1), nullptr);
 }
 
 }  // namespace

@@ -58,6 +58,57 @@ std::string annotation_text(gt_annotation annotation) {
   return entry->second;
 }
 
+// What came for each exec graph of a batch, to say what did not.
+class Tally {
+ public:
+  explicit Tally(const std::vector<KnownExec>& execs, int replays) : execs_(execs), replays_(replays) {}
+
+  void matched(const KnownExec& exec, const Record& record) { ++of(exec.id).seen[key_of(record.kind, record.identity)]; }
+  // A record that tells no work apart: it counts for one of the exec graph that it must be of.
+  void other(std::uint32_t exec_id, const Record& record) { of(exec_id).others.push_back(record); }
+
+  void print_missing() const {
+    for (const KnownExec& exec : execs_) {
+      const auto found = came_.find(exec.id);
+      const Came none;
+      const Came& came = found == came_.end() ? none : found->second;
+      std::uint64_t missing = 0;
+      std::string which;
+      for (const Expected& node : exec.expected) {
+        const auto seen = came.seen.find(key_of(kind_of(node.work), node.identity));
+        const int count = seen == came.seen.end() ? 0 : seen->second;
+        if (count >= replays_) continue;
+        missing += static_cast<std::uint64_t>(replays_ - count);
+        which += (which.empty() ? "" : ", ") + name_of(kind_of(node.work)) + " " + std::to_string(node.identity) + " came " +
+                 std::to_string(count) + " times";
+      }
+      if (missing <= came.others.size()) continue;
+      std::printf("  missing: %llu records of exec graph %u, built of%s: %s;", static_cast<unsigned long long>(missing), exec.id,
+                  exec.features.c_str(), which.c_str());
+      for (const Record& record : came.others) {
+        std::printf(" instead node %llu:%llu %s %u correlation %u;", static_cast<unsigned long long>(record.node_id >> 32),
+                    static_cast<unsigned long long>(record.node_id & 0xffffffff), name_of(record.kind).c_str(), record.identity,
+                    record.correlation);
+      }
+      std::printf("\n");
+    }
+  }
+
+ private:
+  struct Came {
+    std::unordered_map<std::uint32_t, int> seen;  // kind and identity -> records
+    std::vector<Record> others;
+  };
+  static std::string name_of(RecordKind kind) {
+    return kind == RecordKind::kernel ? "kernel" : kind == RecordKind::memcpy ? "memcpy" : kind == RecordKind::memset ? "memset" : "driver's";
+  }
+  Came& of(std::uint32_t id) { return came_[id]; }
+
+  const std::vector<KnownExec>& execs_;
+  int replays_;
+  std::unordered_map<std::uint32_t, Came> came_;
+};
+
 }  // namespace
 
 void Totals::add(const Totals& other) {
@@ -73,7 +124,7 @@ void Totals::add(const Totals& other) {
 
 bool may_be_wrong(std::uint32_t origin, bool boundary) {
   return boundary && (origin == GT_ORIGIN_BOUNDARY_APPROXIMATE || origin == GT_ORIGIN_MODELLED ||
-                      origin == GT_ORIGIN_CAPTURED_BEFORE_START || origin == GT_ORIGIN_UNLINKED_BODY);
+                      origin == GT_ORIGIN_OUTSIDE_SCOPE_APPROXIMATE || origin == GT_ORIGIN_CAPTURED_BEFORE_START || origin == GT_ORIGIN_UNLINKED_BODY);
 }
 
 void check_records(const std::vector<Record>& records, const std::vector<KnownExec>& execs, int replays, bool boundary,
@@ -112,6 +163,7 @@ void check_records(const std::vector<Record>& records, const std::vector<KnownEx
   const std::int64_t now =
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
   std::uint64_t explained = 0;
+  Tally tally(execs, replays);
   for (const Record& record : records) {
     if (record.node_id == 0) continue;  // outside graphs
     ++totals.records;
@@ -127,6 +179,7 @@ void check_records(const std::vector<Record>& records, const std::vector<KnownEx
       const auto launch = launched.find(record.correlation);
       const bool of_its_launch = launch == launched.end() ? of != execs.end() : launch->second == record.node_id >> 32;
       ++explained;
+      tally.other(launch != launched.end() ? launch->second : static_cast<std::uint32_t>(record.node_id >> 32), record);
       if (!of_its_launch) {
         ++totals.stale_ids;
         if (named) ++totals.stale_named;
@@ -148,6 +201,7 @@ void check_records(const std::vector<Record>& records, const std::vector<KnownEx
       continue;
     }
     ++explained;
+    tally.matched(*place->exec, record);
     const std::string got = named ? annotation_text(resolution.annotation) : "{}";
     const gt_origin origin = told ? resolution.origin : gt_origin{GT_ORIGIN_UNKNOWN_GRAPH};
     if (got == place->annotation) {
@@ -162,7 +216,9 @@ void check_records(const std::vector<Record>& records, const std::vector<KnownEx
                   place->annotation.c_str(), place->exec->features.c_str());
     }
   }
-  if (explained < expected) totals.missing += expected - explained;
+  if (explained >= expected) return;
+  totals.missing += expected - explained;
+  if (totals.shown++ < kShown) tally.print_missing();
 }
 
 }  // namespace gpu_test

@@ -22,7 +22,7 @@ struct KnownExec {
   std::string features;  // what it was built with and how, for people
 };
 
-constexpr std::size_t kOrigins = 10;  // GT_ORIGIN_*
+constexpr std::size_t kOrigins = 11;  // GT_ORIGIN_*
 
 struct Totals {
   std::uint64_t graphs = 0, execs = 0, updates = 0, failed_updates = 0, node_updates = 0, clones = 0, failed_captures = 0,
