@@ -16,8 +16,8 @@ using namespace graphtag::capi;  // NOLINT(google-build-using-namespace)
 namespace {
 
 // gt_origin -> its name
-constexpr std::array kOrigins = {Origin::callback, Origin::boundary,      Origin::boundary_approximate,  Origin::modelled,
-                                 Origin::updated,  Origin::outside_scope, Origin::captured_before_start, Origin::unlinked_body,
+constexpr std::array kOrigins = {Origin::callback, Origin::boundary,      Origin::boundary_approximate,     Origin::modelled,
+                                 Origin::updated,  Origin::outside_scope, Origin::captured_before_start,    Origin::unlinked_body,
                                  Origin::stale_id, Origin::unknown_graph, Origin::outside_scope_approximate};
 static_assert(kOrigins[GT_ORIGIN_CALLBACK] == Origin::callback);
 static_assert(kOrigins[GT_ORIGIN_UPDATED] == Origin::updated);

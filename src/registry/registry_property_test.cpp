@@ -102,7 +102,8 @@ struct PlainExec {
     if (destroyed_ns) return;
     overrides.erase(id);
     const Origin before = below(id).origin;
-    const bool was_sure = before == Origin::outside_scope || before == Origin::callback || before == Origin::boundary || before == Origin::updated;
+    const bool was_sure =
+        before == Origin::outside_scope || before == Origin::callback || before == Origin::boundary || before == Origin::updated;
     const bool is_new_doubt = may_be_wrong(tag.origin) && was_sure;
     if (below(id).path != tag.path || is_new_doubt) overrides[id] = tag;
   }

@@ -36,8 +36,9 @@ void keep(const CUpti_Activity* activity) {
   switch (activity->kind) {
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: {
       const auto* kernel = reinterpret_cast<const CUpti_ActivityKernel10*>(activity);
-      const bool ours =
-          std::strstr(kernel->name, "plain_kernel") != nullptr || std::strstr(kernel->name, "last_round") != nullptr;
+      const bool ours = std::strstr(kernel->name, "plain_kernel") != nullptr ||
+                        std::strstr(kernel->name, "last_round") != nullptr ||
+                        std::strstr(kernel->name, "launch_behind") != nullptr;
       const std::uint32_t identity = identity_of_grid(kernel->gridX, kernel->gridY, kernel->gridZ);
       records.push_back({ours ? RecordKind::kernel : RecordKind::drivers_own, kernel->graphNodeId, kernel->correlationId,
                          identity, kernel->start, kernel->end});

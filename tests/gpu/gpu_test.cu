@@ -1,7 +1,9 @@
 // Random CUDA graphs on a GPU: every record of their replays must carry the annotation that was open when its node was created.
 //
-// usage: gpu_test [--mode callbacks|frontiers|counts] [--graphs N] [--replays N] [--threads N] [--seed N] [--seconds N]
-//                 [--skip while,device,memory,host]
+// usage: gpu_test [--mode callbacks|frontiers|counts|scenarios|exit] [--graphs N] [--replays N] [--threads N] [--seed N] [--seconds N]
+//                 [--skip while,device,memory,host] [--keep yes]
+//
+// --keep yes destroys nothing until the end, so that CUPTI has no dead graph's node to take a live one for: then every id and size must be right.
 //
 // Ends with 0 if all is right, 1 if not, 2 if CUDA or graphtag refused something, 3 if nothing moved for 30 s, 77 (skipped) where there is no GPU.
 #include <graphtag/graphtag.h>
@@ -15,6 +17,7 @@
 #include "activity.h"
 #include "builder.h"
 #include "check.h"
+#include "scenarios.h"
 #include "watchdog.h"
 
 namespace gpu_test {
@@ -26,6 +29,7 @@ struct Settings {
   int replays = 3;
   int threads = 1;
   const char* skip = "";
+  bool keep = false;
   std::uint64_t seed = 1;
   double seconds = 170;  // no batch begins after this
 
@@ -66,6 +70,15 @@ class Program {
       }
     });
   }
+  void end_batch() {
+    if (!settings_.keep) destroy_batch();
+    execs_.clear();
+    graphs_.clear();
+  }
+  const std::vector<KnownExec>& execs() const { return execs_; }
+  const Totals& totals() const { return totals_; }
+
+ private:
   void destroy_batch() {
     thread_.run([&] {
       for (const KnownExec& exec : execs_) {
@@ -75,13 +88,7 @@ class Program {
       now_doing("cudaGraphDestroy");
       for (const cudaGraph_t graph : graphs_) check(cudaGraphDestroy(graph), "cudaGraphDestroy");
     });
-    execs_.clear();
-    graphs_.clear();
   }
-  const std::vector<KnownExec>& execs() const { return execs_; }
-  const Totals& totals() const { return totals_; }
-
- private:
   void build_one();
   // False: CUDA refused the graph.
   bool instantiate(cudaGraph_t graph, std::vector<Expected> expected, const std::string& features);
@@ -147,6 +154,7 @@ void Program::update(KnownExec& exec, std::uint64_t shape) {
   cudaGraphExecUpdateResultInfo info{};
   if (cudaGraphExecUpdate(exec.exec, next.graph, &info) == cudaSuccess) {
     ++totals_.updates;
+    exec.instantiated = std::move(exec.expected);
     exec.expected.clear();
     list_expected(next.known, {}, exec.expected);
     if (settings_.boundary()) check(gt_link_exec(exec.exec, next.graph), "gt_link_exec");
@@ -161,13 +169,14 @@ void Program::update(KnownExec& exec, std::uint64_t shape) {
 }
 
 void Program::destroy(const KnownExec& exec) {
+  if (settings_.keep) return;
   // No callback tells the boundary observer.
   if (settings_.boundary()) check(gt_destroyed(exec.id), "gt_destroyed");
   check(cudaGraphExecDestroy(exec.exec), "cudaGraphExecDestroy");
 }
 
 void Program::keep_or_destroy(cudaGraph_t graph) {
-  if (builder_->random()() % 2 == 0) {
+  if (builder_->random()() % 2 == 0 && !settings_.keep) {
     check(cudaGraphDestroy(graph), "cudaGraphDestroy");
   } else {
     graphs_.push_back(graph);
@@ -256,6 +265,7 @@ int report(const Settings& settings, const Totals& totals, double seconds) {
   print("instantiations refused", totals.refused_instantiations);
   print("records", totals.records);
   std::uint64_t bad = totals.stale_named + totals.foreign + totals.missing + (totals.records == 0 ? 1 : 0);
+  if (settings.keep) bad += totals.stale_ids + totals.mis_sized;
   for (std::size_t i = 0; i < kOrigins; ++i) {
     if (totals.right[i] + totals.wrong[i] == 0) continue;
     const auto origin = static_cast<gt_origin>(i);
@@ -269,6 +279,7 @@ int report(const Settings& settings, const Totals& totals, double seconds) {
   print("done by the driver's kernels", totals.drivers_own);
   print("copies of a wrong size", totals.mis_sized);
   print("records missing (must be 0)", totals.missing);
+  print("sets that make no record", totals.unrecorded_sets);
   print("records dropped by CUPTI", dropped_records());
   gt_counters counters{};
   counters.size = sizeof counters;
@@ -310,7 +321,7 @@ int run(const Settings& settings) {
     now_doing("open a window to destroy");
     window = open_window(settings, programs);
     now_doing("wait for the destructions");
-    for (const auto& program : programs) program->destroy_batch();
+    for (const auto& program : programs) program->end_batch();
     check(gt_window_close(window), "gt_window_close");
     graphs = 0;
     for (const auto& program : programs) graphs += program->totals().graphs;
@@ -344,6 +355,8 @@ int main(int argc, char** argv) {
       settings.seed = std::strtoull(value, nullptr, 10);
     else if (std::strcmp(argv[i], "--seconds") == 0)
       settings.seconds = std::atof(value);
+    else if (std::strcmp(argv[i], "--keep") == 0)
+      settings.keep = std::strcmp(value, "yes") == 0;
     else if (std::strcmp(argv[i], "--skip") == 0)
       settings.skip = value;
     else {
@@ -352,15 +365,27 @@ int main(int argc, char** argv) {
     }
   }
   const bool known_mode = std::strcmp(settings.mode, "callbacks") == 0 || std::strcmp(settings.mode, "frontiers") == 0 ||
-                          std::strcmp(settings.mode, "counts") == 0;
+                          std::strcmp(settings.mode, "counts") == 0 || std::strcmp(settings.mode, "scenarios") == 0 ||
+                          std::strcmp(settings.mode, "exit") == 0;
   if (!known_mode || settings.threads < 1 || settings.threads > 3 || settings.replays < 1) {
-    std::fprintf(stderr, "gpu_test: --mode is callbacks, frontiers or counts; --threads 1 to 3; --replays at least 1\n");
+    std::fprintf(stderr,
+                 "gpu_test: --mode is callbacks, frontiers, counts, scenarios or exit; --threads 1 to 3; --replays at least 1\n");
     return 2;
   }
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
     std::printf("gpu_test: skipped: no GPU (%s)\n", cudaGetErrorString(cudaGetLastError()));
     return 77;
+  }
+  if (std::strcmp(settings.mode, "scenarios") == 0) {
+    gpu_test::start_watchdog(30);
+    gpu_test::start_activity();
+    return gpu_test::run_scenarios();
+  }
+  if (std::strcmp(settings.mode, "exit") == 0) {
+    gpu_test::start_watchdog(30);
+    gpu_test::leave_open();
+    return 0;
   }
   return gpu_test::run(settings);
 }
