@@ -142,10 +142,11 @@ int main() {
   const std::vector<gt_annotation> outer = annotations("outer", 16), inner = annotations("inner", 64);
   std::printf("%-8s %-30s %12s %12s %8s %14s %8s\n", "nodes", "variant", "ns a node", "more", "ratio", "instantiate +", "replay");
   for (const int nodes : {1000, 10000, 100000}) {
-    const int rounds = nodes >= 100000 ? 3 : 11;
+    const int rounds = nodes >= 100000 ? 3 : nodes >= 10000 ? 11 : 101;
+    const int warm_up = nodes >= 10000 ? 1 : 20;
     std::vector<double> capture[kVariantCount], instantiate[kVariantCount], replay[kVariantCount];
     std::size_t counted[kVariantCount] = {};
-    for (int round = -1; round < rounds; ++round) {  // the first warms up
+    for (int round = -warm_up; round < rounds; ++round) {
       for (std::size_t v = 0; v < kVariantCount; ++v) {
         const Times times = run(kVariants[v], nodes, stream, outer, inner);
         counted[v] = times.nodes;
