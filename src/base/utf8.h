@@ -34,6 +34,18 @@ inline std::size_t utf8_length(std::string_view text, std::size_t i) {
   return 0;
 }
 
+// `text` with U+FFFD in place of each byte that belongs to no character.
+inline std::string valid_utf8(std::string_view text) {
+  std::string out;
+  std::size_t i = 0;
+  while (i < text.size()) {
+    const std::size_t length = utf8_length(text, i);
+    out += length == 0 ? kReplacementCharacter : text.substr(i, length);
+    i += length == 0 ? 1 : length;
+  }
+  return out;
+}
+
 inline void append_utf8(std::string& out, std::uint32_t code_point) {
   const auto put = [&](std::uint32_t byte) { out += static_cast<char>(byte); };
   if (code_point < 0x80) {

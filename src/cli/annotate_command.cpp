@@ -42,7 +42,8 @@ Result<AnnotateOutcome> annotate_one(const std::string& trace, const Output& out
   options.lanes = arguments.lanes;
   options.default_stream = arguments.default_stream;
   options.fit = arguments.traces.size() > 1 ? Fit::several : Fit::strict;
-  options.force = arguments.force;
+  options.force = arguments.input.force;
+  options.read.process = arguments.input.process;
   options.read.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
   return annotate_trace(trace, sources, options, *writer);
 }
@@ -52,12 +53,14 @@ Result<AnnotateOutcome> annotate_one(const std::string& trace, const Output& out
 int run_annotate(const AnnotateArguments& arguments, const Common& common) {
   const auto outputs = plan_outputs(arguments.traces, arguments.out, arguments.format);
   if (!outputs) return fail(outputs.error());
-  const auto sources = read_annotation_sources(arguments.annotations);
+  const auto sources = read_annotation_sources(arguments.input.annotations);
   if (!sources) return fail(sources.error());
 
   const bool several = arguments.traces.size() > 1;
-  if (several && !arguments.force) {
-    if (auto fit = require_fits(*sources, arguments.traces); !fit) return fail(fit.error());
+  if (several && !arguments.input.force) {
+    ReadOptions read;
+    read.process = arguments.input.process;
+    if (auto fit = require_fits(*sources, arguments.traces, read); !fit) return fail(fit.error());
   }
   if (several || arguments.out.ends_with('/')) {
     if (auto made = make_folder(arguments.out); !made) return fail(made.error());

@@ -65,9 +65,14 @@ constexpr const char* kAnnotationsHelp =
     "Annotation file, or a folder of them: graphtag's own, or a pickle or JSON of torch.cuda.graph_annotations; may repeat, the "
     "later wins";
 
-void add_annotations(CLI::App& verb, std::vector<std::string>& annotations, bool& force) {
-  verb.add_option("-a,--annotations", annotations, kAnnotationsHelp)->type_name("FILE")->allow_extra_args(false);
-  verb.add_flag("--force", force, "Use annotation files of another host, process or rank as well");
+void add_process(CLI::App& verb, std::optional<std::int64_t>& process) {
+  verb.add_option("--process", process, "Of an Nsight Systems export with several processes: this one")->type_name("PID");
+}
+
+void add_input(CLI::App& verb, TraceArguments& input) {
+  verb.add_option("-a,--annotations", input.annotations, kAnnotationsHelp)->type_name("FILE")->allow_extra_args(false);
+  verb.add_flag("--force", input.force, "Use annotation files of another host, process or rank as well");
+  add_process(verb, input.process);
 }
 
 void add_table(CLI::App& verb, TableArguments& table, const std::string& usual_rows) {
@@ -211,10 +216,12 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
                                      "  graphtag annotate trace.json.gz -a annotations.json --lanes all -o named.pftrace\n"
                                      "  graphtag annotate rank*.json.gz -a annotations/ -o named/\n",
                                      common);
-  annotate_verb->add_option("TRACE", annotate.traces, "Traces of torch.profiler (Chrome JSON, plain or gzip)")
+  annotate_verb
+      ->add_option("TRACE", annotate.traces,
+                   "Traces of torch.profiler (Chrome JSON, plain or gzip), or SQLite exports of Nsight Systems")
       ->required()
       ->type_name("FILE");
-  add_annotations(*annotate_verb, annotate.annotations, annotate.force);
+  add_input(*annotate_verb, annotate.input);
   annotate_verb->get_option("--force")->description(
       "Use annotation files that do not fit the trace; annotate anew what is annotated already");
   annotate_verb
@@ -245,7 +252,7 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
                                    "  graphtag report named.json.gz --format json -o report.json\n",
                                    common);
   report_verb->add_option("TRACE", report.trace, "A trace, annotated already or not")->required()->type_name("FILE");
-  add_annotations(*report_verb, report.annotations, report.force);
+  add_input(*report_verb, report.input);
   add_regions(*report_verb, report.regions);
   add_table(*report_verb, report.table, "30 in table and md, all elsewhere");
   report_verb->add_option("--min-pct", report.table.min_percent, "Leave out rows below this share of the busy time, in percent")
@@ -259,7 +266,7 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
                                   "  graphtag check trace.json.gz -a annotations.pkl --min-time 0.95   # exit code 1 below\n",
                                   common);
   check_verb->add_option("TRACE", check.trace, "A trace, annotated already or not")->required()->type_name("FILE");
-  add_annotations(*check_verb, check.annotations, check.force);
+  add_input(*check_verb, check.input);
   check_verb
       ->add_option("--min-time", check.min_time, "Fail (exit code 1) if less than this share of the GPU time has a name, 0 to 1")
       ->check(CLI::Range(0.0, 1.0).description(""))
@@ -272,6 +279,7 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
                                  "  graphtag show trace.json.gz --json\n",
                                  common);
   show_verb->add_option("FILE", show.file, "An annotation file or a trace")->required()->type_name("FILE");
+  add_process(*show_verb, show.process);
   show_verb->add_flag("--json", show.json, "The same as JSON");
 
   CLI::App* completion_verb = app.add_subcommand("completion", "Print a completion script for a shell");

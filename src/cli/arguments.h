@@ -19,14 +19,20 @@ struct Common {
   When color = When::automatic;
 };
 
+// Which traces, and whose.
+struct TraceArguments {
+  std::vector<std::string> annotations;
+  bool force = false;
+  std::optional<std::int64_t> process;  // of files with several
+};
+
 struct AnnotateArguments {
   std::vector<std::string> traces;
-  std::vector<std::string> annotations;
+  TraceArguments input;
   std::string out;
   std::string format;  // "chrome", "perfetto", or "" (from the name of `out`)
   Lanes lanes = Lanes::none;
   std::int64_t default_stream = 7;
-  bool force = false;
 };
 
 // Where a table goes and how it looks: shared by report and check.
@@ -44,22 +50,21 @@ struct TableArguments {
 
 struct ReportArguments {
   std::string trace;
-  std::vector<std::string> annotations;
-  bool force = false;
+  TraceArguments input;
   RegionOptions regions;
   TableArguments table;
 };
 
 struct CheckArguments {
   std::string trace;
-  std::vector<std::string> annotations;
-  bool force = false;
+  TraceArguments input;
   std::optional<double> min_time;  // least share of graphed time that must be named, 0 to 1
   TableArguments table;
 };
 
 struct ShowArguments {
   std::string file;
+  std::optional<std::int64_t> process;
   bool json = false;
 };
 

@@ -41,16 +41,24 @@ TEST(Arguments, Annotate) {
   EXPECT_THAT(plain.traces, ElementsAre("t.json"));
   EXPECT_EQ(plain.lanes, Lanes::none);
   EXPECT_EQ(plain.default_stream, 7);
-  EXPECT_FALSE(plain.force);
+  EXPECT_FALSE(plain.input.force);
+  EXPECT_FALSE(plain.input.process);
   const auto full = parse_as<AnnotateArguments>({"annotate", "-a", "one", "t0", "t1", "-a", "two", "--lanes", "all",
                                                  "--default-stream", "0", "--format", "perfetto", "--force", "-o", "out"});
   EXPECT_THAT(full.traces, ElementsAre("t0", "t1"));
-  EXPECT_THAT(full.annotations, ElementsAre("one", "two"));
+  EXPECT_THAT(full.input.annotations, ElementsAre("one", "two"));
   EXPECT_EQ(full.lanes, Lanes::all);
   EXPECT_EQ(full.default_stream, 0);
   EXPECT_EQ(full.format, "perfetto");
-  EXPECT_TRUE(full.force);
+  EXPECT_TRUE(full.input.force);
   EXPECT_EQ(full.out, "out");
+}
+
+TEST(Arguments, AProcessCanBeChosen) {
+  EXPECT_EQ(parse_as<AnnotateArguments>({"annotate", "t", "--process", "12", "-o", "x.json"}).input.process, 12);
+  EXPECT_EQ(parse_as<ReportArguments>({"report", "t", "--process", "12"}).input.process, 12);
+  EXPECT_EQ(parse_as<CheckArguments>({"check", "t", "--process", "12"}).input.process, 12);
+  EXPECT_EQ(parse_as<ShowArguments>({"show", "t", "--process", "12"}).process, 12);
 }
 
 TEST(Arguments, ReportCountsWhatIsAskedFor) {

@@ -8,7 +8,7 @@
 namespace graphtag::cli {
 
 int run_check(const CheckArguments& arguments, const Common& common) {
-  auto operations = read_with_progress(arguments.trace, arguments.annotations, arguments.force, common);
+  auto operations = read_with_progress(arguments.trace, arguments.input, common);
   if (!operations) return fail(operations.error());
   const CheckReport report = check_operations(*operations, {arguments.min_time});
   const auto rendered =

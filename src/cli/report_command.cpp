@@ -7,7 +7,7 @@
 namespace graphtag::cli {
 
 int run_report(const ReportArguments& arguments, const Common& common) {
-  auto operations = read_with_progress(arguments.trace, arguments.annotations, arguments.force, common);
+  auto operations = read_with_progress(arguments.trace, arguments.input, common);
   if (!operations) return fail(operations.error());
   const auto report = analyze_regions(*operations, arguments.regions);
   if (!report) return fail(report.error());

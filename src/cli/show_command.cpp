@@ -74,6 +74,7 @@ class TraceCounter : public EventVisitor {
       last_ns_ = std::max(last_ns_, *event.start_ns + std::max<std::int64_t>(0, event.duration_ns));
     }
     if (!is_gpu_operation(event.kind)) return {};
+    if (is_provenance(event.origin)) ++named_;
     ++(event.kind == EventKind::kernel ? kernels_ : event.kind == EventKind::memcpy ? memcpys_ : memsets_);
     if (event.device) devices_.insert(*event.device);
     if (event.device && event.stream) streams_.emplace(*event.device, *event.stream);
@@ -103,6 +104,7 @@ class TraceCounter : public EventVisitor {
     facts["memsets"] = memsets_;
     facts["records_in_graphs"] = in_graphs_;
     if (without_node_id_ > 0) facts["records_without_node_id"] = without_node_id_;
+    if (info.annotations) facts["records_with_a_name"] = named_;
     facts["exec_graphs"] = graphs_.size();
     facts["replays"] = replays_.size();
     facts["devices"] = devices_.size();
@@ -112,7 +114,7 @@ class TraceCounter : public EventVisitor {
 
  private:
   std::int64_t first_ns_ = INT64_MAX, last_ns_ = INT64_MIN;
-  std::uint64_t kernels_ = 0, memcpys_ = 0, memsets_ = 0, in_graphs_ = 0, without_node_id_ = 0;
+  std::uint64_t kernels_ = 0, memcpys_ = 0, memsets_ = 0, in_graphs_ = 0, without_node_id_ = 0, named_ = 0;
   std::set<std::int64_t> devices_;
   std::set<std::pair<std::int64_t, std::int64_t>> streams_;    // device, stream
   std::set<std::uint64_t> graphs_;                             // exec graphs with records
@@ -130,6 +132,7 @@ Result<bool> looks_like_annotations(const std::string& path) {
   if (failed) return Error{ErrorCode::io, "cannot read it; a file is needed", path, {}};
   const auto start = text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
   if (start == std::string_view::npos || text.starts_with("\x1f\x8b") || text[start] == '[') return false;
+  if (begins_like_a_binary_trace(text)) return false;
   if (text[start] != '{') return true;  // a pickle, or nothing that is known: the reader of annotations says so
   if (text.find("\"graphtag.annotations/") != std::string_view::npos) return true;
   const auto quote = text.find('"', start);
@@ -176,6 +179,7 @@ int run_show(const ShowArguments& arguments, const Common& common) {
   TraceCounter counter;
   ReadOptions options;
   options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
+  options.process = arguments.process;
   const auto read = read_trace(arguments.file, counter, options);
   progress.clear();
   if (!read) return fail(read.error());

@@ -59,13 +59,13 @@ int print_rendered(const Rendered& rendered, const TableArguments& table, const 
   return kOk;
 }
 
-Result<OperationTable> read_with_progress(const std::string& trace, const std::vector<std::string>& annotations, bool force,
-                                          const Common& common) {
-  auto sources = read_annotation_sources(annotations);
+Result<OperationTable> read_with_progress(const std::string& trace, const TraceArguments& input, const Common& common) {
+  auto sources = read_annotation_sources(input.annotations);
   if (!sources) return std::move(sources).error();
   Progress progress(std::filesystem::path(trace).filename().string(), common.quiet);
   JoinOptions options;
-  options.force = force;
+  options.force = input.force;
+  options.read.process = input.process;
   options.read.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
   return read_operations(trace, *sources, options);
 }

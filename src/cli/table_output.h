@@ -20,7 +20,6 @@ ReportContext report_context(const std::string& trace, const OperationTable& ope
 int print_rendered(const Rendered& rendered, const TableArguments& table, const Common& common);
 
 // Reads annotation files and trace, with a progress bar.
-Result<OperationTable> read_with_progress(const std::string& trace, const std::vector<std::string>& annotations, bool force,
-                                          const Common& common);
+Result<OperationTable> read_with_progress(const std::string& trace, const TraceArguments& input, const Common& common);
 
 }  // namespace graphtag::cli

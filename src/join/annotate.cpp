@@ -8,6 +8,7 @@
 #include "join/earlier_run.h"
 #include "join/lanes.h"
 #include "join/member_shapes.h"
+#include "join/own_names.h"
 #include "join/tokens.h"
 
 namespace graphtag {
@@ -23,11 +24,12 @@ class Job {
   Job(const std::string& trace_path, const AnnotateOptions& options) : trace_path_(trace_path), options_(options) {}
 
   Result<void> open(const std::vector<AnnotationSource>& sources) {
-    Result<FitResult> fit = choose_sources_for(trace_path_, sources, options_.force ? Fit::forced : options_.fit);
+    Result<FitResult> fit = choose_sources_for(trace_path_, sources, options_.force ? Fit::forced : options_.fit, options_.read);
     if (!fit) return fit.error();
     passed_over = std::move(fit->passed_over);
-    annotations = AnnotationSet(fit->fitting);
-    if (options_.lanes == Lanes::all && annotations.empty()) {
+    annotations = AnnotationSet(fit->fitting, fit->info.annotation_keys);
+    own_names_.emplace(annotations);
+    if (options_.lanes == Lanes::all && annotations.empty() && fit->info.annotations == nullptr) {
       return fail(
           "lanes are made from annotations, and there are none for this trace; give their file with -a, or leave --lanes out");
     }
@@ -51,11 +53,9 @@ class Job {
     return {};
   }
 
-  Resolution resolve(const Event& event) const {
-    if (!is_graphed(event) || !event.has_node_id) return {AnnotationId::none, Origin::no_node_id};
-    if (annotations.empty()) return {AnnotationId::none, Origin::no_annotations};
-    return annotations.resolve(NodeId(event.node_id));
-  }
+  void begin(const TraceInfo& info) { own_names_->begin(info); }
+  Resolution resolve(const Event& event) { return own_names_->resolve(event); }
+  bool has_names() const { return own_names_->any() || !annotations.empty(); }
 
   // Whether operations move at all. Then a first pass says which.
   bool moves() const { return options_.lanes == Lanes::all || goes_back_; }
@@ -99,7 +99,8 @@ class Job {
 
   const std::string& trace_path_;
   const AnnotateOptions& options_;
-  bool goes_back_ = false;  // nothing is to be moved, and an earlier run moved
+  bool goes_back_ = false;             // nothing is to be moved, and an earlier run moved
+  std::optional<OwnNames> own_names_;  // from open() on
   MemberShapes shapes_;
   boost::unordered_flat_map<AnnotationId, std::string> lane_names_;
 };
@@ -108,6 +109,11 @@ class Job {
 class Collector final : public EventVisitor {
  public:
   Collector(Job& job, LanePlan& plan) : job_(job), plan_(plan) {}
+
+  Result<void> on_events_begin(const TraceInfo& info) override {
+    job_.begin(info);
+    return {};
+  }
 
   Result<void> on_event(const Event& event) override {
     if (is_gpu_operation(event.kind)) {
@@ -135,6 +141,7 @@ class Annotator final : public EventVisitor {
   }
 
   Result<void> on_events_begin(const TraceInfo& info) override {
+    job_.begin(info);
     return consumer_.begin({&info, &job_.annotations, options_.lanes, options_.default_stream});
   }
 
@@ -181,15 +188,20 @@ class Annotator final : public EventVisitor {
   NamedEventConsumer& consumer_;
 };
 
-std::string warning_about(const Coverage& coverage, bool any_annotations) {
+std::string warning_about(const Coverage& coverage, const Job& job) {
   if (coverage.named != 0) return {};
   if (coverage.records == 0) return "the trace has no GPU record of a CUDA graph: profile a stretch in which graphs are replayed";
   const auto without_id = coverage.unnamed.find(Origin::no_node_id);
   if (without_id != coverage.unnamed.end() && without_id->second == coverage.records) {
     return "the GPU records of graphs carry no node id: let the profiler trace graphs node by node";
   }
-  return std::string(any_annotations ? "no node id of the trace is in the annotations: "
-                                     : "no annotations for this trace: give their file with -a; where there is none, ") +
+  if (job.annotations.empty() && job.has_names()) {
+    return "no NVTX range was open when the nodes of the graphs were created, as far as the trace knows: record the capture of "
+           "the graphs as well, "
+           "with NVTX, or give annotations with -a";
+  }
+  return std::string(!job.annotations.empty() ? "no node id of the trace is in the annotations: "
+                                              : "no annotations for this trace: give their file with -a; where there is none, ") +
          "record them in the process that is profiled, open the scopes while its graphs are captured, and write the annotation "
          "file after the last graph is instantiated";
 }
@@ -228,7 +240,7 @@ Result<AnnotateOutcome> annotate_trace(const std::string& trace_path, const std:
   outcome.coverage = std::move(annotator.coverage);
   outcome.passed_over = std::move(job.passed_over);
   outcome.dropped_slices = annotator.dropped_slices;
-  if (std::string warning = warning_about(outcome.coverage, !job.annotations.empty()); !warning.empty())
+  if (std::string warning = warning_about(outcome.coverage, job); !warning.empty())
     outcome.warnings.push_back(std::move(warning));
   return outcome;
 }

@@ -38,7 +38,7 @@ struct AnnotatedTrace {
 
 struct NamedEvent {
   const Event& event;
-  AnnotationId annotation = AnnotationId::none;  // GPU operations in a graph; its id in AnnotatedTrace::annotations
+  AnnotationId annotation = AnnotationId::none;  // GPU operations; its id in AnnotatedTrace::annotations
   Origin origin = Origin::no_node_id;            // its provenance, or the reason why there is none
   std::optional<std::int64_t> lane;              // a GPU operation or flow end that moves: the stream it is shown on
 };

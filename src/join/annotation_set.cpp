@@ -35,7 +35,8 @@ AnnotationSet::~AnnotationSet() = default;
 AnnotationSet::AnnotationSet(AnnotationSet&&) noexcept = default;
 AnnotationSet& AnnotationSet::operator=(AnnotationSet&&) noexcept = default;
 
-AnnotationSet::AnnotationSet(const std::vector<const AnnotationSource*>& sources) : AnnotationSet() {
+AnnotationSet::AnnotationSet(const std::vector<const AnnotationSource*>& sources, const std::vector<std::string>& more_keys)
+    : AnnotationSet() {
   std::unordered_set<std::string> seen;
   bool paths = false;
   for (const AnnotationSource* source : sources) {
@@ -53,7 +54,10 @@ AnnotationSet::AnnotationSet(const std::vector<const AnnotationSource*>& sources
       ours.ids.push_back(id ? *id : AnnotationId::none);
     }
   }
-  if (paths) state_->keys.emplace_back("graphtag.path");
+  if (paths && seen.insert("graphtag.path").second) state_->keys.emplace_back("graphtag.path");
+  for (const std::string& key : more_keys) {
+    if (seen.insert(key).second) state_->keys.push_back(key);
+  }
 }
 
 bool AnnotationSet::empty() const {

@@ -11,6 +11,7 @@
 #include "model/annotation.h"
 #include "model/annotation_file.h"
 #include "trace/event.h"
+#include "trace/reader.h"
 
 namespace graphtag {
 
@@ -45,22 +46,25 @@ enum class Fit : std::uint8_t {
 // Errors: what `how` says.
 Result<FitResult> choose_sources(const std::vector<AnnotationSource>& sources, TraceInfo info, Fit how);
 // The same for a trace that was not looked at yet. Errors: as read_trace too.
-Result<FitResult> choose_sources_for(const std::string& trace_path, const std::vector<AnnotationSource>& sources, Fit how);
+Result<FitResult> choose_sources_for(const std::string& trace_path, const std::vector<AnnotationSource>& sources, Fit how,
+                                     const ReadOptions& options = {});
 // Every source that was named by itself must fit one of the traces. Error (invalid_argument): the first that does not, and why.
-Result<void> require_fits(const std::vector<AnnotationSource>& sources, const std::vector<std::string>& trace_paths);
+Result<void> require_fits(const std::vector<AnnotationSource>& sources, const std::vector<std::string>& trace_paths,
+                          const ReadOptions& options = {});
 
 // Several files as one: of two that know an id the later wins. Ids of `annotations()` are this set's own.
 class AnnotationSet {
  public:
   AnnotationSet();
-  explicit AnnotationSet(const std::vector<const AnnotationSource*>& sources);
+  // `more_keys`: those that the trace's own names have (TraceInfo::annotation_keys), to come after the files'.
+  explicit AnnotationSet(const std::vector<const AnnotationSource*>& sources, const std::vector<std::string>& more_keys = {});
   ~AnnotationSet();
   AnnotationSet(AnnotationSet&&) noexcept;
   AnnotationSet& operator=(AnnotationSet&&) noexcept;
 
   bool empty() const;  // no file
   const std::vector<AnnotationInput>& inputs() const;
-  // Every key that an annotation has, and "graphtag.path" if there are paths that say more than the names; in order of first sight.
+  // Every key that an annotation has or may get, and "graphtag.path" if there are paths that say more than the names; in order of first sight.
   const std::vector<std::string>& keys() const;
   Resolution resolve(NodeId id) const;  // a look-up; remembers what it found, so not for several threads at once
   AnnotationTable& annotations();

@@ -152,19 +152,21 @@ Result<FitResult> choose_sources(const std::vector<AnnotationSource>& sources, T
   return result;
 }
 
-Result<FitResult> choose_sources_for(const std::string& trace_path, const std::vector<AnnotationSource>& sources, Fit how) {
+Result<FitResult> choose_sources_for(const std::string& trace_path, const std::vector<AnnotationSource>& sources, Fit how,
+                                     const ReadOptions& options) {
   const bool process_matters = how != Fit::forced && std::any_of(sources.begin(), sources.end(), [](const AnnotationSource& s) {
                                  return s.file->producer.pid.has_value();
                                });
-  Result<TraceInfo> info = peek_trace(trace_path, process_matters);
+  Result<TraceInfo> info = peek_trace(trace_path, process_matters, options);
   if (!info) return info.error();
   return choose_sources(sources, *std::move(info), how);
 }
 
-Result<void> require_fits(const std::vector<AnnotationSource>& sources, const std::vector<std::string>& trace_paths) {
+Result<void> require_fits(const std::vector<AnnotationSource>& sources, const std::vector<std::string>& trace_paths,
+                          const ReadOptions& options) {
   std::vector<FitResult> fits;
   for (const std::string& path : trace_paths) {
-    Result<FitResult> fit = choose_sources_for(path, sources, Fit::several);
+    Result<FitResult> fit = choose_sources_for(path, sources, Fit::several, options);
     if (!fit) return fit.error();
     fits.push_back(*std::move(fit));
   }

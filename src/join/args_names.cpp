@@ -15,6 +15,10 @@ constexpr std::string_view kPath = "graphtag.path";
 constexpr std::string_view kAnnotatedStream = "annotated_stream";
 constexpr std::string_view kOriginalStream = "original_stream";
 
+bool is_name(std::string_view key) {
+  return key == "name" || key == "str" || key == kPath;
+}
+
 bool is_path(const Json& value) {
   return value.is_array() && std::all_of(value.begin(), value.end(), [](const Json& part) { return part.is_string(); });
 }
@@ -33,20 +37,21 @@ void ArgsNames::pick_listed(const MemberShape& shape, ShapeFacts& facts) const {
   for (const std::string& key : earlier_->keys) {
     const std::string written = written_key(shape, key, keys_);
     if (written == key && (key == kAnnotatedStream || key == kOriginalStream || is_profiler_key(shape.kind, key))) continue;
-    if (const int member = shape.index_of(written); member >= 0)
+    if (const int member = shape.index_of(written); member >= 0) {
       facts.picked.emplace_back(static_cast<std::uint32_t>(member), key);
+      facts.named = facts.named || is_name(key);
+    }
   }
 }
 
 void ArgsNames::pick_others(const MemberShape& shape, ShapeFacts& facts) {
-  bool named = false;
   for (std::uint32_t i = 0; i < shape.keys.size(); ++i) {
     const std::string& key = shape.keys[i];
     if (key == kOriginalStream || key == kAnnotatedStream || is_profiler_key(shape.kind, key)) continue;
-    named = named || key == "name" || key == "str" || key == kPath;
+    facts.named = facts.named || is_name(key);
     facts.picked.emplace_back(i, key);
   }
-  if (!named) facts.picked.clear();
+  if (!facts.named) facts.picked.clear();
 }
 
 const ArgsNames::ShapeFacts& ArgsNames::facts_of(const Event& event) {
@@ -88,7 +93,7 @@ AnnotationId ArgsNames::intern(const Event& event, const ShapeFacts& facts) {
 
 AnnotationId ArgsNames::read(const Event& event) {
   const ShapeFacts& facts = facts_of(event);
-  if (facts.picked.empty()) return AnnotationId::none;
+  if (facts.picked.empty() || (event.graph_id == 0 && !(earlier_ && facts.named))) return AnnotationId::none;
   key_.assign(reinterpret_cast<const char*>(&shape_id_), sizeof(shape_id_));
   for (const auto& picked : facts.picked) {
     key_ += event.text(event.members[picked.first].value);

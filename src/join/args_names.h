@@ -20,12 +20,12 @@ namespace graphtag {
 // Which args are an annotation's?
 //   In a trace of graphtag's: the keys that its "graphtag" member lists, with annotation.KEY standing for KEY where it is there.
 //   In others: every key that no profiler writes, if "name", "str" (its old form) or "graphtag.path" is among them.
-// "annotated_stream" is the annotation's "stream"; "original_stream" belongs to no annotation.
+// Of work outside graphs, whose args profilers fill with more keys, only in graphtag's, and if a name is among them. "annotated_stream" is the annotation's "stream"; "original_stream" belongs to no annotation.
 class ArgsNames {
  public:
   ArgsNames(std::optional<EarlierRun> earlier, AnnotationTable& table);
 
-  // The annotation in the args of a GPU operation of a graph; none if there is no name in them.
+  // The annotation in the args of a GPU operation; none if there is none in them.
   AnnotationId read(const Event& event);
   // The stream that a GPU operation ran on, also if it is shown on another lane.
   std::optional<std::int64_t> stream_of(const Event& event);
@@ -33,6 +33,7 @@ class ArgsNames {
  private:
   struct ShapeFacts {
     std::vector<std::pair<std::uint32_t, std::string>> picked;  // member, and the annotation's key for it
+    bool named = false;                                         // a name or a path is picked
     int original_stream = -1;
   };
   struct TextHash {

@@ -10,6 +10,8 @@
 
 #include "join/args_names.h"
 #include "join/earlier_run.h"
+#include "join/overlay.h"
+#include "join/own_names.h"
 #include "join/tokens.h"
 
 namespace graphtag {
@@ -73,7 +75,16 @@ class NameCache {
 class Builder final : public EventVisitor {
  public:
   Builder(OperationTable& table, std::optional<EarlierRun> earlier)
-      : table_(table), names_(table.names), args_(std::move(earlier), table.annotations.annotations()) {}
+      : table_(table),
+        names_(table.names),
+        args_(std::move(earlier), table.annotations.annotations()),
+        own_names_(table.annotations),
+        overlay_(table.annotations.annotations()) {}
+
+  Result<void> on_events_begin(const TraceInfo& info) override {
+    own_names_.begin(info);
+    return {};
+  }
 
   Result<void> on_event(const Event& event) override {
     if (!is_gpu_operation(event.kind)) return {};
@@ -93,14 +104,18 @@ class Builder final : public EventVisitor {
     operation.stream = to_int32(args_.stream_of(event).value_or(-1));
     operation.device = *device;
     operation.kind = kind_of(event.kind);
-    if (event.graph_id != 0) join(event, operation);
+    if (event.graph_id != 0) {
+      join(event, operation);
+    } else {
+      name_outside_graphs(event, operation);
+    }
     table_.operations.push_back(operation);
     return {};
   }
 
   // What can only be said once everything is known: why what has no name has none.
   void finish(bool marked_as_annotated) {
-    const bool no_annotations = table_.annotations.empty() && !marked_as_annotated && !any_name_in_args_;
+    const bool no_annotations = table_.annotations.empty() && !marked_as_annotated && !any_name_in_args_ && !own_names_.any();
     for (GpuOperation& operation : table_.operations) {
       if (operation.replay == kNoReplay) continue;
       if (operation.origin == Origin::no_node_id && is_graph_level(table_.replays[operation.replay].graph)) {
@@ -124,16 +139,24 @@ class Builder final : public EventVisitor {
     operation.replay = replay_of(graph, event.correlation.value_or(0), event.has_node_id);
     operation.local_id = event.has_node_id ? node.local().value : 0;
 
-    Resolution resolution{AnnotationId::none, event.has_node_id ? Origin::outside_scope : Origin::no_node_id};
-    if (event.has_node_id && !table_.annotations.empty()) resolution = table_.annotations.resolve(node);
+    Resolution resolution = own_names_.resolve(event);
+    if (resolution.origin == Origin::no_annotations) resolution.origin = Origin::outside_scope;
     const AnnotationId in_args = args_.read(event);
     if (in_args != AnnotationId::none) {
       any_name_in_args_ = true;
       if (!is_provenance(resolution.origin)) resolution.origin = Origin::callback;  // whoever wrote it knew the node
-      resolution.annotation = overlay(in_args, resolution.annotation);
+      resolution.annotation = overlay_.lay(resolution.annotation, in_args);
     }
     operation.annotation = resolution.annotation;
     operation.origin = resolution.origin;
+  }
+
+  // Work that was launched on its own has a name only where the trace itself says so.
+  void name_outside_graphs(const Event& event, GpuOperation& operation) {
+    const AnnotationId in_args = args_.read(event);
+    operation.annotation = own_names_.any() ? own_names_.resolve(event).annotation : AnnotationId::none;
+    operation.annotation = overlay_.lay(operation.annotation, in_args);
+    if (operation.annotation != AnnotationId::none) operation.origin = Origin::callback;
   }
 
   std::uint32_t replay_of(GraphId graph, std::uint64_t correlation, bool has_node_id) {
@@ -159,23 +182,6 @@ class Builder final : public EventVisitor {
     return found != graphs_.end() && !found->second.node_ids && !found->second.several_records;
   }
 
-  // The sources' annotation over that in the args, key by key.
-  AnnotationId overlay(AnnotationId in_args, AnnotationId in_sources) {
-    if (in_sources == AnnotationId::none) return in_args;
-    const auto [found, added] = overlaid_.try_emplace({in_args, in_sources}, in_sources);
-    if (!added) return found->second;
-    AnnotationTable& annotations = table_.annotations.annotations();
-    const Annotation& outer = annotations[in_args];
-    const Annotation& inner = annotations[in_sources];
-    Json object = *outer.object;
-    for (const auto& entry : inner.object->items()) object[entry.key()] = entry.value();
-    // A name without a path is a region of its own: an outer path would hide it.
-    const bool keeps_path = inner.path.empty() && inner.name.empty();
-    const Result<AnnotationId> id = annotations.intern(std::move(object), keeps_path ? outer.path : inner.path);
-    if (id) found->second = *id;
-    return found->second;
-  }
-
   // The index of the operation's device, or of its process where it names none.
   std::optional<std::uint16_t> device_of(const Event& event) {
     const std::int64_t id = event.device ? *event.device : integer_of(event.text(event.pid)).value_or(-1);
@@ -191,6 +197,8 @@ class Builder final : public EventVisitor {
   OperationTable& table_;
   NameCache names_;
   ArgsNames args_;
+  OwnNames own_names_;
+  Overlay overlay_;
   std::string storage_;
   bool any_name_in_args_ = false;
   std::uint32_t last_replay_ = kNoReplay;
@@ -198,19 +206,18 @@ class Builder final : public EventVisitor {
   boost::unordered_flat_map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t>
       replay_ids_;  // graph id, correlation -> replay
   boost::unordered_flat_map<GraphId, GraphFacts, std::hash<GraphId>> graphs_;
-  boost::unordered_flat_map<std::pair<AnnotationId, AnnotationId>, AnnotationId> overlaid_;  // in args, in sources -> both
-  boost::unordered_flat_map<std::int64_t, std::uint16_t> device_ids_;                        // device id -> index
+  boost::unordered_flat_map<std::int64_t, std::uint16_t> device_ids_;  // device id -> index
 };
 
 }  // namespace
 
 Result<OperationTable> read_operations(const std::string& trace_path, const std::vector<AnnotationSource>& sources,
                                        const JoinOptions& options) {
-  Result<FitResult> fit = choose_sources_for(trace_path, sources, options.force ? Fit::forced : Fit::strict);
+  Result<FitResult> fit = choose_sources_for(trace_path, sources, options.force ? Fit::forced : Fit::strict, options.read);
   if (!fit) return fit.error();
 
   OperationTable table;
-  table.annotations = AnnotationSet(fit->fitting);
+  table.annotations = AnnotationSet(fit->fitting, fit->info.annotation_keys);
   table.passed_over = std::move(fit->passed_over);
   Builder builder(table, earlier_run(fit->info));
   Result<ReadResult> read = read_trace(trace_path, builder, options.read);

@@ -4,7 +4,6 @@
 #include <system_error>
 
 #include "join/tokens.h"
-#include "trace/reader.h"
 
 namespace graphtag {
 namespace {
@@ -53,7 +52,7 @@ class Peeker final : public EventVisitor {
 
 }  // namespace
 
-Result<TraceInfo> peek_trace(const std::string& trace_path, bool find_process) {
+Result<TraceInfo> peek_trace(const std::string& trace_path, bool find_process, const ReadOptions& options) {
   std::error_code ignored;
   const std::filesystem::file_status status = std::filesystem::status(trace_path, ignored);
   if (std::filesystem::is_fifo(status) || std::filesystem::is_socket(status)) {
@@ -61,7 +60,9 @@ Result<TraceInfo> peek_trace(const std::string& trace_path, bool find_process) {
         ErrorCode::invalid_argument, "a pipe cannot be read twice, and a trace is; write it to a file first", trace_path, {}};
   }
   Peeker peeker(find_process);
-  const Result<ReadResult> read = read_trace(trace_path, peeker);
+  ReadOptions peek;
+  peek.process = options.process;
+  const Result<ReadResult> read = read_trace(trace_path, peeker, peek);
   if (!read && !peeker.stopped) return read.error();
   if (!peeker.info.pid) peeker.info.pid = peeker.labelled;
   return std::move(peeker.info);

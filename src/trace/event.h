@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "model/annotation.h"
+#include "model/annotation_file.h"
 #include "trace/problems.h"
 
 namespace graphtag {
@@ -36,6 +39,7 @@ struct TextSpan {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
   bool empty() const { return begin == end; }
+  bool operator==(const TextSpan&) const = default;
 };
 
 struct Member {
@@ -46,7 +50,7 @@ struct Member {
 // Views live until the callback returns.
 struct Event {
   std::string_view json;     // valid JSON: the file's own bytes, or the repaired text
-  std::uint64_t offset = 0;  // of the event in the (decompressed) file
+  std::uint64_t offset = 0;  // of the event in the (decompressed) file; in a database the number of its row
   bool repaired = false;
   EventKind kind = EventKind::other;
   char phase = 0;  // first character of "ph"; 0 if missing
@@ -68,6 +72,10 @@ struct Event {
   std::optional<std::uint64_t> correlation;  // also of host slices (launches)
   std::uint64_t bytes = 0;
 
+  // Of GPU operations in traces that have names of their own (TraceInfo::annotations): the name, and how it came or why there is none.
+  AnnotationId annotation = AnnotationId::none;
+  Origin origin = Origin::unknown_graph;
+
   std::string_view text(TextSpan span) const { return json.substr(span.begin, span.end - span.begin); }
 };
 
@@ -86,6 +94,11 @@ struct TraceInfo {
   bool annotated = false;                    // "cudaGraphInlineAnnotated": true
   std::optional<std::string> graphtag_json;  // the "graphtag" object's text
   bool bare_array = false;
+
+  // Of formats whose reader knows names itself, beside the text of the events: the table that Event::annotation counts in, which grows
+  // while the trace is read, and all keys in it ("graphtag.path" too). Null for formats that know none.
+  std::shared_ptr<const AnnotationTable> annotations;
+  std::vector<std::string> annotation_keys;
 };
 
 // One pass over a trace. The first error that a callback returns ends the reading with it.

@@ -53,6 +53,12 @@ std::string_view to_string(ProblemKind kind) {
       return "integer-beyond-64-bits";
     case ProblemKind::bad_time:
       return "bad-time";
+    case ProblemKind::missing_string:
+      return "missing-string";
+    case ProblemKind::node_cycle:
+      return "node-cycle";
+    case ProblemKind::deep_ranges:
+      return "deep-ranges";
     case ProblemKind::unparsable_event:
       return "unparsable-event";
     case ProblemKind::not_an_object:

@@ -25,7 +25,10 @@ enum class ProblemKind : std::uint8_t {
   // noted: the event was kept as it is
   duplicate_key,
   integer_beyond_64_bits,
-  bad_time,  // no finite ts where one is needed, or a negative duration: not counted as GPU work
+  bad_time,        // no finite ts where one is needed, or a negative duration: not counted as GPU work
+  missing_string,  // a database names a text that it does not have
+  node_cycle,      // a graph node is said to be a copy of itself, by way of others
+  deep_ranges,     // more ranges open at once on a thread than are followed
   // left out
   unparsable_event,
   not_an_object,
@@ -35,7 +38,7 @@ enum class ProblemKind : std::uint8_t {
   damaged_gzip,      // what could be decompressed was read
   trailing_garbage,  // after the end of the JSON text
 };
-constexpr std::size_t kProblemKinds = 19;
+constexpr std::size_t kProblemKinds = 22;
 std::string_view to_string(ProblemKind kind);
 // Whether an event with this problem is left out ("bad" in reports).
 constexpr bool leaves_out(ProblemKind kind) {

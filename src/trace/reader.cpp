@@ -1,11 +1,13 @@
 #include "trace/reader.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "trace/kineto/kineto_reader.h"
+#include "trace/nsys/nsys_reader.h"
 
 namespace graphtag {
 namespace {
@@ -37,6 +39,7 @@ class TraceSource final : public ByteSource {
     return opened_.source->read(buffer, capacity);
   }
   std::uint64_t consumed_bytes() const override { return opened_.source->consumed_bytes(); }
+  std::uint64_t size_bytes() const { return opened_.size_bytes; }
 
  private:
   OpenedSource opened_;
@@ -45,34 +48,90 @@ class TraceSource final : public ByteSource {
   std::size_t given_ = 0;  // bytes of start_
 };
 
-// What a file that is no Chrome JSON seems to be; empty if that is not known.
+bool begins(std::string_view start, std::string_view magic) {
+  return start.substr(0, magic.size()) == magic;
+}
+
+// What can be read of a file, once it is known what it is.
+struct OpenTrace {
+  TraceSource& source;
+  const std::string& path;
+  bool gzip = false;
+  EventVisitor& visitor;
+  const ReadOptions& options;
+  ReadResult& result;
+};
+
+Error unsupported(std::string what, const std::string& path) {
+  return {ErrorCode::unsupported, std::move(what), path, {}};
+}
+
+Result<void> read_chrome_json(const OpenTrace& trace) {
+  return read_kineto(trace.source, trace.path, trace.visitor, trace.result);
+}
+
+Result<void> read_sqlite(const OpenTrace& trace) {
+  if (trace.gzip)
+    return unsupported("it is a compressed SQLite database, which cannot be read in place; unpack it first", trace.path);
+  return read_nsys(trace.path, trace.visitor, trace.options, trace.result);
+}
+
+struct Format {
+  bool (*matches)(std::string_view start);
+  Result<void> (*read)(const OpenTrace&);
+  bool has_processes = false;  // several may be in a file
+};
+
+bool is_sqlite(std::string_view start) {
+  return begins(start, std::string_view("SQLite format 3\0", kMagicBytes));
+}
+
+// Whatever no other format begins with is taken for JSON, whose reader says why it is none.
+constexpr std::array kFormats = {
+    Format{is_sqlite, read_sqlite, true},
+    Format{[](std::string_view) { return true; }, read_chrome_json},
+};
+
+// What a file that cannot be read seems to be; empty if that is not known.
 std::string_view other_format(std::string_view start) {
-  const auto begins = [&](std::string_view magic) { return start.substr(0, magic.size()) == magic; };
-  if (begins("SQLite format 3")) return "it is an SQLite database, as Nsight Systems exports";
-  if (begins("PK\x03\x04")) return "it is a zip archive; unpack it";
-  if (begins("\x28\xB5\x2F\xFD")) return "it is compressed with zstd; unpack it";
-  if (begins("\x80")) return "it is a Python pickle; give it as annotations (-a)";
-  if (begins("\xFF\xFE") || begins("\xFE\xFF")) return "it is text in UTF-16; convert it to UTF-8";
+  if (begins(start, "PK\x03\x04")) return "it is a zip archive; unpack it";
+  if (begins(start, "\x28\xB5\x2F\xFD")) return "it is compressed with zstd; unpack it";
+  if (begins(start, "\x80")) return "it is a Python pickle; give it as annotations (-a)";
+  if (begins(start, "\xFF\xFE") || begins(start, "\xFE\xFF")) return "it is text in UTF-16; convert it to UTF-8";
   // Its first byte is a newline to JSON, but then come lengths and tags.
   const auto is_tag = [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\r' && c != '\t'; };
-  if (begins("\n") && std::any_of(start.begin(), start.end(), is_tag)) return "it seems to be a Perfetto trace";
+  if (begins(start, "\n") && std::any_of(start.begin(), start.end(), is_tag)) return "it seems to be a Perfetto trace";
   return {};
 }
 
+constexpr std::string_view kReadable = "A trace as Chrome JSON, plain or gzip, or an Nsight Systems export (.sqlite) is needed";
+
 }  // namespace
+
+bool begins_like_a_binary_trace(std::string_view start) {
+  return is_sqlite(start);
+}
 
 Result<ReadResult> read_trace(const std::string& path, EventVisitor& visitor, const ReadOptions& options) {
   ReadResult result;
   auto opened = open_source(path, result.problems);
   if (!opened) return opened.error();
+  const bool gzip = opened->gzip;
   TraceSource source(std::move(opened).value(), options);
   const auto start = source.peek();
   if (!start) return start.error();
   if (const std::string_view what = other_format(*start); !what.empty()) {
-    return Error{ErrorCode::unsupported, std::string(what) + ". A trace as Chrome JSON, plain or gzip, is needed", path, {}};
+    return unsupported(std::string(what) + ". " + std::string(kReadable), path);
   }
-  if (auto read = read_kineto(source, path, visitor, result); !read) return read.error();
-  if (options.progress) options.progress(source.consumed_bytes(), source.consumed_bytes());
+  const auto format = std::find_if(kFormats.begin(), kFormats.end(), [&](const Format& known) { return known.matches(*start); });
+  if (options.process && !format->has_processes) {
+    return Error{ErrorCode::invalid_argument,
+                 "--process chooses among the processes of an Nsight Systems export; leave it out for this trace",
+                 path,
+                 {}};
+  }
+  if (auto read = format->read({source, path, gzip, visitor, options, result}); !read) return read.error();
+  if (options.progress) options.progress(source.size_bytes(), source.size_bytes());
   return result;
 }
 

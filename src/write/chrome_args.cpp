@@ -202,8 +202,8 @@ void ChromeArgs::forget_if_large() {
 std::span<const TextEdit> ChromeArgs::edits_for(const NamedEvent& named) {
   const Event& event = named.event;
   edits_.clear();
-  const bool graphed = is_gpu_operation(event.kind) && event.graph_id != 0;
-  if (!graphed) {
+  const bool annotated = is_gpu_operation(event.kind) && (event.graph_id != 0 || named.annotation != AnnotationId::none);
+  if (!annotated) {
     if (named.lane) move_thread(named);
     return edits_;
   }

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "trace/event_builder.h"
 #include "write/chrome_args.h"
 #include "write/outcome.h"
 #include "write/trace_writer.h"
@@ -13,17 +14,9 @@ namespace {
 constexpr std::size_t kBufferBytes = std::size_t{256} << 10;
 constexpr std::size_t kTrailingBytes = std::size_t{32} << 20;  // of members behind the events
 
-// Decimal microseconds, as "ts" has them.
-std::string microseconds(std::int64_t ns) {
-  const bool negative = ns < 0;
-  const std::uint64_t size = negative ? 0 - static_cast<std::uint64_t>(ns) : static_cast<std::uint64_t>(ns);
-  std::string fraction = std::to_string(size % 1000);
-  fraction.insert(0, 3 - fraction.size(), '0');
-  return (negative ? "-" : "") + std::to_string(size / 1000) + '.' + fraction;
-}
-
 std::string thread_event(std::string_view name, const NewLane& lane, const std::string& args) {
-  std::string text = R"({"ph":"M","name":")" + std::string(name) + R"(","ts":)" + microseconds(lane.first_ns);
+  std::string text = R"({"ph":"M","name":")" + std::string(name) + R"(","ts":)";
+  append_microseconds(text, lane.first_ns);
   if (!lane.pid.empty()) text += ",\"pid\":" + lane.pid;
   return text + ",\"tid\":" + std::to_string(lane.stream) + ",\"args\":" + args + '}';
 }

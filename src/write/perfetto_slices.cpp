@@ -138,7 +138,8 @@ void SliceWriter::write_operation(std::uint64_t start_ns, std::uint64_t end_ns) 
 void SliceWriter::change_region(std::size_t index, std::uint64_t start_ns) {
   Track& track = tracks_[index];
   const auto& head = record_.head;
-  const bool same_replay = track.graph == head.graph && track.correlation == head.correlation;
+  // Outside graphs every operation has a launch of its own.
+  const bool same_replay = track.graph == head.graph && (head.graph == 0 || track.correlation == head.correlation);
   if (same_replay && track.annotation == head.annotation) return;
   // Copies are cheap, and the table that holds them grows.
   const std::vector<std::uint32_t> before = regions_.of(AnnotationId{track.annotation}, annotations_);

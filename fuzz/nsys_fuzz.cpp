@@ -1,0 +1,56 @@
+// Any bytes as an SQLite export of Nsight Systems: read to its end or to an error, in bounded time, and twice the same.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "tests/support/read_everything.h"
+#include "tests/support/valid_json.h"
+#include "trace/nsys/nsys_reader.h"
+
+namespace {
+
+using namespace graphtag;
+
+std::string read(const std::string& path) {
+  class Visitor final : public EventVisitor {
+   public:
+    explicit Visitor(std::string& into) : into_(into) {}
+    Result<void> on_events_begin(const TraceInfo& info) override {
+      annotations_ = info.annotations;
+      return {};
+    }
+    Result<void> on_event(const Event& event) override {
+      if (!test::valid_json(event.json)) std::abort();
+      if (static_cast<std::size_t>(event.annotation) >= annotations_->size()) std::abort();
+      if (event.start_ns && event.duration_ns < 0) std::abort();
+      // Enough to tell two readings apart.
+      if (into_.size() < (std::size_t{1} << 20)) into_.append(event.json).append(std::to_string(static_cast<int>(event.origin)));
+      return {};
+    }
+
+   private:
+    std::string& into_;
+    std::shared_ptr<const AnnotationTable> annotations_;
+  };
+  std::string text;
+  Visitor visitor(text);
+  ReadResult result;
+  const Result<void> done = read_nsys(path, visitor, {}, result);
+  return text + test::describe(result.problems) + (done ? "" : done.error().to_string());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  // A file that needs no disk.
+  const int file = memfd_create("export", MFD_CLOEXEC);
+  if (file < 0 || ::write(file, data, size) != static_cast<ssize_t>(size)) std::abort();
+  const std::string path = "/proc/self/fd/" + std::to_string(file);
+  if (read(path) != read(path)) std::abort();
+  close(file);
+  return 0;
+}

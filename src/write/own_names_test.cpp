@@ -1,0 +1,131 @@
+// Traces whose reader knows names itself, through the join and out again.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "join/operations.h"
+#include "tests/support/join_fixtures.h"
+#include "tests/support/nsys_export.h"
+#include "write/trace_writer.h"
+
+namespace graphtag {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::make_sources;
+using testing::node;
+using testing::TempFolder;
+
+// "path: object" of each operation, or why it has none.
+std::vector<std::string> described(const std::string& path, const std::vector<AnnotationSource>& sources = {}) {
+  const Result<OperationTable> table = read_operations(path, sources);
+  EXPECT_TRUE(table.ok()) << (table.ok() ? "" : table.error().to_string());
+  std::vector<std::string> all;
+  for (const GpuOperation& operation : table->operations) {
+    if (operation.annotation == AnnotationId::none) {
+      all.push_back("(" + std::string(to_string(operation.origin)) + ")");
+      continue;
+    }
+    const Annotation& annotation = table->annotations.annotations()[operation.annotation];
+    std::string text;
+    for (const std::string& part : annotation.path) text += part + " ";
+    all.push_back(text + canonical_json(*annotation.object));
+  }
+  return all;
+}
+
+struct Annotated {
+  AnnotateOutcome outcome;
+  std::string text;
+};
+Annotated annotate(const std::string& path, const std::vector<AnnotationSource>& sources, const AnnotateOptions& options = {}) {
+  Annotated made;
+  const auto sink = string_sink(made.text);
+  const auto writer = chrome_writer(*sink);
+  Result<AnnotateOutcome> outcome = annotate_trace(path, sources, options, *writer);
+  EXPECT_TRUE(outcome.ok()) << (outcome.ok() ? "" : outcome.error().to_string());
+  if (outcome) made.outcome = *std::move(outcome);
+  return made;
+}
+
+class OwnNames : public ::testing::Test {
+ protected:
+  void SetUp() override { testing::small_export().write(path_); }
+  TempFolder folder_;
+  std::string path_ = folder_.path("a.sqlite");
+};
+
+TEST_F(OwnNames, AreTheOperations) {
+  const auto names = described(path_);
+  ASSERT_EQ(names.size(), 9U);
+  EXPECT_EQ(names[1], R"(decoder mlp {"name":"mlp"})");
+  EXPECT_EQ(names[3], "(outside-scope)");
+}
+
+TEST_F(OwnNames, FilesWinOverThemKeyByKey) {
+  const auto sources = make_sources({{node(3, 0), R"({"bs": 8})"}, {node(3, 1), R"({"name": "feed forward"})"}});
+  const auto names = described(path_, sources);
+  EXPECT_EQ(names[0],
+            R"(decoder attention {"bs":8,"name":"attention","nvtx_category":"phase","nvtx_domain":"layers","nvtx_payload":12})");
+  EXPECT_EQ(names[1], R"(feed forward {"name":"feed forward"})");
+  EXPECT_EQ(names[2], R"(decoder {"name":"decoder"})");
+}
+
+TEST_F(OwnNames, StayWhereTheFilesKnowNothing) {
+  EXPECT_EQ(described(path_, make_sources({{node(77, 0), R"({"name": "other"})"}})), described(path_));
+}
+
+TEST_F(OwnNames, AreWrittenAndReadAgain) {
+  for (const bool with_file : {false, true}) {
+    const auto sources = with_file ? make_sources({{node(3, 0), R"({"bs": 8, "grid": 5})"}}) : std::vector<AnnotationSource>{};
+    const Annotated made = annotate(path_, sources);
+    EXPECT_EQ(made.outcome.coverage.records, 8U);
+    EXPECT_EQ(made.outcome.coverage.named, 6U);
+    EXPECT_THAT(made.outcome.coverage.unnamed, ElementsAre(::testing::Pair(Origin::outside_scope, 2U)));
+    EXPECT_THAT(made.outcome.warnings, IsEmpty());
+    EXPECT_EQ(described(folder_.write("again.json", made.text)), described(path_, sources));
+  }
+}
+
+TEST_F(OwnNames, LanesNeedNoFile) {
+  AnnotateOptions options;
+  options.lanes = Lanes::all;
+  options.default_stream = 9;
+  const Annotated made = annotate(path_, {}, options);
+  EXPECT_THAT(made.text, HasSubstr(R"("original_stream":7)"));
+}
+
+TEST_F(OwnNames, AnnotatingTwiceChangesNothing) {
+  const Annotated once = annotate(path_, {});
+  EXPECT_EQ(annotate(folder_.write("once.json", once.text), {}).outcome.coverage.records, 8U);
+}
+
+TEST_F(OwnNames, WithoutAnyRangeTheWarningSaysWhatToRecord) {
+  testing::NsysExport made = testing::small_export();
+  made.nvtx.clear();
+  made.write(folder_.path("bare.sqlite"));
+  EXPECT_THAT(annotate(folder_.path("bare.sqlite"), {}).outcome.warnings, ElementsAre(HasSubstr("NVTX")));
+}
+
+TEST(OwnNamesOfArgs, OfWorkOutsideGraphsAreReadWhereANameIsAmongThem) {
+  const TempFolder folder;
+  const auto kernel = [](const std::string& args) {
+    testing::KernelText text;
+    text.graph = 0;
+    text.args = args;
+    return text.text();
+  };
+  const std::string marked = folder.write(
+      "marked.json", testing::trace_text({kernel(R"(, "name": "eager", "bs": 4)"), kernel(R"(, "dtype": "float")"), kernel("")},
+                                         R"("graphtag": {"keys": ["name", "bs", "dtype"]},)"));
+  EXPECT_THAT(described(marked), ElementsAre(R"(eager {"bs":4,"name":"eager"})", "(no-node-id)", "(no-node-id)"));
+}
+
+}  // namespace
+}  // namespace graphtag
