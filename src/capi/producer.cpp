@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/rank_variables.h"
 #include "base/version.h"
 #include "driver/real_driver.h"
 
@@ -20,9 +21,8 @@ std::string host_name() {
   return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string{};
 }
 
-// The rank that torchrun, Open MPI or MPICH gave the process.
 std::optional<std::int64_t> rank_of_process() {
-  for (const char* variable : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK"}) {
+  for (const char* variable : kRankVariables) {
     const char* text = std::getenv(variable);
     if (text == nullptr) continue;
     std::int64_t rank = 0;
