@@ -1,8 +1,11 @@
 #include "cli/arguments.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
 #include <functional>
 #include <map>
+#include <string_view>
 
 #include "analyze/name_filter.h"
 #include "base/version.h"
@@ -175,6 +178,71 @@ void add_regions(CLI::App& verb, RegionOptions& regions) {
       ->group(group);
 }
 
+void add_run(CLI::App& verb, RunArguments& run) {
+  // What follows the program is the program's, options too.
+  verb.prefix_command();
+  verb.add_option("-o,--out", run.out,
+                  "Where the files go: a folder, or a file that ends with .pftrace (further processes get names beside it); else "
+                  "the folder "
+                  "you are in")
+      ->type_name("OUT");
+  const auto add_duration = [&verb](const char* name, auto& ms, const char* description) {
+    verb.add_option_function<std::string>(
+            name,
+            [name, &ms](const std::string& text) {
+              const auto value = parse_duration_ms(text);
+              if (!value) throw CLI::ValidationError(name, "'" + text + "' is not a time such as 10, 1.5s, 500ms or 2m");
+              ms = *value;
+            },
+            description)
+        ->type_name("TIME");
+  };
+  add_duration("--delay", run.delay_ms, "Record from so long after the start on (seconds, or with ms, s, m, h)");
+  add_duration("--duration", run.duration_ms,
+               "Record so long, in each process from when its recording begins; the program goes on");
+  verb.add_option("--start-on", run.start_on, "Record from the first NVTX range of this text on")
+      ->check(
+          [](const std::string& text) {
+            return text.starts_with("nvtx:") && text.size() > 5 ? std::string{} : "'" + text + "' is not nvtx:NAME";
+          },
+          "")
+      ->type_name("nvtx:NAME");
+  verb.add_flag("--no-api", run.no_api, "Without the program's calls of CUDA; work outside graphs gets no names then");
+  verb.add_option_function<std::string>(
+          "--max-size",
+          [&run](const std::string& text) {
+            const auto bytes = parse_size_bytes(text);
+            if (!bytes || *bytes < (1U << 20))
+              throw CLI::ValidationError("--max-size", "'" + text + "' is not a size of 1M or more, such as 500M");
+            run.max_bytes = *bytes;
+          },
+          "Keep the newest so many bytes of each process's trace, in a ring of files")
+      ->type_name("SIZE");
+  verb.add_option_function<std::string>(
+          "--buffers",
+          [&run](const std::string& text) {
+            const auto buffers = parse_buffers(text);
+            if (!buffers)
+              throw CLI::ValidationError("--buffers",
+                                         "'" + text + "' is not COUNT or COUNTxSIZE (2 to 4096 of 4K to 64M), such as 64x1M");
+            run.buffers = *buffers;
+          },
+          "Buffers that CUPTI fills while they wait to be written (24x1M)")
+      ->type_name("COUNT[xSIZE]");
+  verb.add_option("--nvtx-domains", run.nvtx_domains, "Only ranges of these NVTX domains; 'default' is the one without a name")
+      ->type_name("A,B,..");
+}
+
+// What CLI11 left over, and what stood behind the first "--" (which it would take for its own).
+std::string take_command(const CLI::App& verb, const std::vector<std::string>& behind, RunArguments& run) {
+  run.command = verb.remaining();
+  // A mistyped option would be looked for as a program.
+  if (!run.command.empty() && run.command.front().starts_with('-')) return "run has no option " + run.command.front();
+  if (!run.command.empty() && !behind.empty()) run.command.emplace_back("--");
+  run.command.insert(run.command.end(), behind.begin(), behind.end());
+  return run.command.empty() ? "run needs a program: graphtag run [OPTIONS] -- PROGRAM [ARGUMENTS..]" : std::string{};
+}
+
 CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& description, const std::string& examples,
                    Common& common) {
   CLI::App* verb = app.add_subcommand(name, description);
@@ -197,6 +265,7 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
   ReportArguments report;
   CheckArguments check;
   ShowArguments show;
+  RunArguments run;
   std::string shell;
 
   CLI::App app{"Names for the kernels of CUDA graphs.", "graphtag"};
@@ -282,6 +351,17 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
   add_process(*show_verb, show.process);
   show_verb->add_flag("--json", show.json, "The same as JSON");
 
+  CLI::App* run_verb =
+      add_verb(app, "run", "Run a program unchanged, and record its GPU work with names",
+               "Examples:\n"
+               "  graphtag run -- python serve.py\n"
+               "  graphtag run -o traces/ --duration 30 -- torchrun --nproc-per-node 8 train.py\n"
+               "  graphtag run -o app.pftrace --start-on nvtx:decode --no-api -- ./app --batch 8\n\n"
+               "The exit code is the program's: 128 + N if signal N killed it, 127 if there is no such program, 126 if it cannot "
+               "be executed.\n",
+               common);
+  add_run(*run_verb, run);
+
   CLI::App* completion_verb = app.add_subcommand("completion", "Print a completion script for a shell");
   completion_verb->footer(
       "Examples:\n"
@@ -293,6 +373,13 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
       ->check(one_of({"bash", "zsh", "fish"}))
       ->type_name("bash|zsh|fish");
 
+  std::vector<std::string> behind;
+  if (argc > 1 && std::string_view(argv[1]) == "run") {
+    const char* const* end = argv + argc;
+    const char* const* mark = std::find(argv + 2, end, std::string_view("--"));
+    if (mark != end) behind.assign(mark + 1, end);
+    argc = static_cast<int>(mark - argv);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -303,6 +390,13 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
   if (report_verb->parsed()) return Arguments{common, std::move(report)};
   if (check_verb->parsed()) return Arguments{common, std::move(check)};
   if (show_verb->parsed()) return Arguments{common, std::move(show)};
+  if (run_verb->parsed()) {
+    if (const std::string problem = take_command(*run_verb, behind, run); !problem.empty()) {
+      std::fprintf(stderr, "graphtag: %s; graphtag run --help says more\n", problem.c_str());
+      return kUsage;
+    }
+    return Arguments{common, std::move(run)};
+  }
   return Arguments{common, CompletionArguments{completion_script(app, shell)}};
 }
 

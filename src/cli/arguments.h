@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyze/regions.h"
+#include "cli/run_values.h"
 #include "join/annotate.h"
 
 namespace graphtag::cli {
@@ -68,11 +69,23 @@ struct ShowArguments {
   bool json = false;
 };
 
+struct RunArguments {
+  std::vector<std::string> command;  // the program and its arguments
+  std::string out;                   // a folder, or a file that ends with .pftrace; "": here
+  std::int64_t delay_ms = 0;
+  std::optional<std::int64_t> duration_ms;
+  std::string start_on;  // "nvtx:NAME", or "" (at once)
+  bool no_api = false;
+  std::uint64_t max_bytes = 0;  // 0: no limit
+  Buffers buffers;
+  std::string nvtx_domains;  // "A,B"; "": all
+};
+
 struct CompletionArguments {
   std::string text;  // the finished script
 };
 
-using Verb = std::variant<AnnotateArguments, ReportArguments, CheckArguments, ShowArguments, CompletionArguments>;
+using Verb = std::variant<AnnotateArguments, ReportArguments, CheckArguments, ShowArguments, RunArguments, CompletionArguments>;
 
 struct Arguments {
   Common common;

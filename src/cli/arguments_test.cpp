@@ -36,6 +36,50 @@ int exit_code(std::vector<const char*> words) {
 using testing::ElementsAre;
 using testing::Pair;
 
+TEST(Arguments, Run) {
+  const auto plain = parse_as<RunArguments>({"run", "--", "app", "-o", "its own"});
+  EXPECT_THAT(plain.command, ElementsAre("app", "-o", "its own"));
+  EXPECT_EQ(plain.out, "");
+  EXPECT_EQ(plain.delay_ms, 0);
+  EXPECT_FALSE(plain.duration_ms);
+  EXPECT_FALSE(plain.no_api);
+  const auto full =
+      parse_as<RunArguments>({"run", "-o", "x.pftrace", "--duration", "1.5s", "--delay", "2", "--start-on", "nvtx:a b",
+                              "--no-api", "--max-size", "2M", "--buffers", "8x64K", "--nvtx-domains", "A,B", "--", "app"});
+  EXPECT_THAT(full.command, ElementsAre("app"));
+  EXPECT_EQ(full.out, "x.pftrace");
+  EXPECT_EQ(full.duration_ms, 1500);
+  EXPECT_EQ(full.delay_ms, 2000);
+  EXPECT_EQ(full.start_on, "nvtx:a b");
+  EXPECT_TRUE(full.no_api);
+  EXPECT_EQ(full.max_bytes, 2u << 20);
+  EXPECT_EQ(full.buffers.count, 8u);
+  EXPECT_EQ(full.buffers.bytes, 64u << 10);
+  EXPECT_EQ(full.nvtx_domains, "A,B");
+}
+
+TEST(Arguments, RunTakesWhatFollowsTheProgramAsItIs) {
+  EXPECT_THAT(parse_as<RunArguments>({"run", "app", "--help", "-q"}).command, ElementsAre("app", "--help", "-q"));
+  EXPECT_THAT(parse_as<RunArguments>({"run", "-o", "out", "app", "--", "x"}).command, ElementsAre("app", "--", "x"));
+  EXPECT_THAT(parse_as<RunArguments>({"run", "--", "app", "--", "x"}).command, ElementsAre("app", "--", "x"));
+  EXPECT_THAT(parse_as<RunArguments>({"run", "--", "annotate", "--", ""}).command, ElementsAre("annotate", "--", ""));
+}
+
+TEST(Arguments, RunWantsAProgramAndSensibleValues) {
+  for (const std::vector<const char*>& words : std::vector<std::vector<const char*>>{{"run"},
+                                                                                     {"run", "--"},
+                                                                                     {"run", "--no-such", "app"},
+                                                                                     {"run", "--duration", "soon", "app"},
+                                                                                     {"run", "--delay", "-1", "app"},
+                                                                                     {"run", "--start-on", "decode", "app"},
+                                                                                     {"run", "--start-on", "nvtx:", "app"},
+                                                                                     {"run", "--max-size", "1K", "app"},
+                                                                                     {"run", "--buffers", "1", "app"}}) {
+    EXPECT_EQ(exit_code(words), kUsage) << words.back();
+  }
+  EXPECT_EQ(exit_code({"run", "--help"}), kOk);
+}
+
 TEST(Arguments, Annotate) {
   const auto plain = parse_as<AnnotateArguments>({"annotate", "t.json", "-o", "x.json"});
   EXPECT_THAT(plain.traces, ElementsAre("t.json"));

@@ -9,6 +9,7 @@ int run_annotate(const AnnotateArguments& arguments, const Common& common);
 int run_report(const ReportArguments& arguments, const Common& common);
 int run_check(const CheckArguments& arguments, const Common& common);
 int run_show(const ShowArguments& arguments, const Common& common);
+int run_run(const RunArguments& arguments, const Common& common);
 
 // The whole command.
 int run(int argc, const char* const* argv);

@@ -46,6 +46,7 @@ int dispatch(const Arguments& arguments) {
     int operator()(const ReportArguments& verb) const { return run_report(verb, common); }
     int operator()(const CheckArguments& verb) const { return run_check(verb, common); }
     int operator()(const ShowArguments& verb) const { return run_show(verb, common); }
+    int operator()(const RunArguments& verb) const { return run_run(verb, common); }
     int operator()(const CompletionArguments& verb) const {
       std::fputs(verb.text.c_str(), stdout);
       return kOk;

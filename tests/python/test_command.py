@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-VERBS = ("annotate", "report", "check", "show", "completion")
+VERBS = ("annotate", "report", "check", "show", "run", "completion")
 
 
 @pytest.mark.parametrize("verb", VERBS)
