@@ -1,0 +1,187 @@
+// Windows, who holds CUPTI meanwhile, and what the boundary observer makes of graphs when nobody tells it of nodes.
+#include <gmock/gmock.h>
+
+#include "tests/support/program.h"
+
+namespace graphtag {
+namespace {
+
+using fake::Conditional;
+
+TEST(Windows, TheFirstChoosesTheObserverAndTheLastGivesTheSubscriptionBack) {
+  Recording rec;
+  const WindowId first = rec.open(), second = rec.open(ObserverChoice::boundary);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(rec.active_windows, 2U);
+  ObserverChoice observer{};
+  EXPECT_EQ(rec.recorder.observer_of(second, observer), RecordStatus::ok);
+  EXPECT_EQ(observer, ObserverChoice::callbacks);
+  rec.close(first);
+  EXPECT_TRUE(rec.cuda.has_subscriber());
+  EXPECT_EQ(rec.recorder.close_window(first), RecordStatus::invalid_handle);
+  rec.close(second);
+  EXPECT_FALSE(rec.cuda.has_subscriber());
+  EXPECT_EQ(rec.active_windows, 0U);
+  EXPECT_EQ(rec.recorder.add_stream(second, nullptr), RecordStatus::invalid_handle);
+}
+
+TEST(Windows, WhoeverHoldsTheSubscriptionIsNotDisturbed) {
+  Recording rec;
+  ASSERT_TRUE(rec.cuda.take_subscription());
+  WindowId window = WindowId::none;
+  EXPECT_EQ(rec.recorder.open_window({ObserverChoice::callbacks, false, {}}, window), RecordStatus::busy);
+  EXPECT_EQ(rec.active_windows, 0U);
+  const StreamHandle stream = rec.cuda.stream_create();
+  window = rec.open(ObserverChoice::automatic, {stream});
+  ObserverChoice observer{};
+  EXPECT_EQ(rec.recorder.observer_of(window, observer), RecordStatus::ok);
+  EXPECT_EQ(observer, ObserverChoice::boundary);
+  rec.cuda.begin_capture(stream);
+  rec.begin("a");
+  rec.cuda.launch(stream, NodeType::kernel, 1);
+  rec.end();
+  const GraphHandle graph = rec.cuda.end_capture(stream);
+  const ExecHandle exec = rec.cuda.instantiate(graph);
+  EXPECT_EQ(rec.recorder.link_exec(exec, graph), RecordStatus::ok);
+  EXPECT_EQ(rec.names(exec), (Names{{1, "a"}}));
+  EXPECT_EQ(rec.registry.resolve(rec.cuda.replay(exec)[0].id).origin, Origin::boundary);
+  // Once it is free, a window that insists gets callbacks.
+  ASSERT_TRUE(rec.cuda.release_subscription());
+  rec.open(ObserverChoice::callbacks);
+  EXPECT_EQ(rec.recorder.observer_of(window, observer), RecordStatus::ok);
+  EXPECT_EQ(observer, ObserverChoice::callbacks);
+}
+
+TEST(Windows, WithoutCallbacksTheBoundaryObserverIsChosen) {
+  fake::Options options;
+  options.has_callbacks = false;
+  Recording rec(options);
+  WindowId window = WindowId::none;
+  EXPECT_EQ(rec.recorder.open_window({ObserverChoice::callbacks, false, {}}, window), RecordStatus::unavailable);
+  window = rec.open();
+  ObserverChoice observer{};
+  EXPECT_EQ(rec.recorder.observer_of(window, observer), RecordStatus::ok);
+  EXPECT_EQ(observer, ObserverChoice::boundary);
+}
+
+TEST(Windows, OutsideThemCallbacksAreOff) {
+  Recording rec;
+  rec.close(rec.open());
+  const GraphHandle graph = rec.cuda.graph_create();
+  rec.cuda.add_node(graph, NodeType::kernel, {}, 1);
+  rec.cuda.instantiate(graph);
+  EXPECT_EQ(rec.recorder.counters().nodes_seen, 0U);
+  EXPECT_EQ(rec.registry.counters().graphs, 0U);
+}
+
+// --- the boundary observer ---
+
+TEST(Boundaries, WhatOnlyTheDriverCanTellOfNestedNodesIsModelled) {
+  for (const bool checked : {true, false}) {
+    Recording rec({}, checked);
+    const StreamHandle stream = rec.cuda.stream_create();
+    const GraphHandle child = rec.cuda.graph_create();
+    rec.cuda.add_node(child, NodeType::kernel, {}, 1);
+    rec.open(ObserverChoice::boundary, {stream}, true);
+    rec.cuda.begin_capture(stream);
+    rec.begin("a");
+    rec.cuda.launch(stream, NodeType::kernel, 2);
+    rec.cuda.launch_child(stream, child);
+    rec.end();
+    const GraphHandle graph = rec.cuda.end_capture(stream);
+    const ExecHandle exec = rec.cuda.instantiate(graph);
+    ASSERT_EQ(rec.recorder.link_exec(exec, graph), RecordStatus::ok);
+    const std::vector<fake::Record> records = rec.cuda.replay(exec);
+    ASSERT_EQ(records.size(), 2U);
+    EXPECT_EQ(rec.registry.resolve(records[0].id).origin, Origin::boundary);
+    const Resolution nested = rec.registry.resolve(records[1].id);
+    EXPECT_EQ(nested.origin, checked ? Origin::modelled : Origin::unlinked_body);
+    EXPECT_EQ(rec.object_of(records[1].id), checked ? Json({{"name", "a"}}) : Json::object());
+  }
+}
+
+TEST(Boundaries, BodiesAreFoundByTheDriverFromCuda132) {
+  fake::Options options;
+  options.has_node_params = true;
+  Recording rec(options);
+  const StreamHandle stream = rec.cuda.stream_create();
+  rec.open(ObserverChoice::boundary, {stream}, true);
+  rec.cuda.begin_capture(stream);
+  rec.begin("a");
+  const Conditional branch = rec.cuda.launch_conditional(stream, 1);
+  rec.end();
+  rec.cuda.add_node(branch.bodies[0], NodeType::kernel, {}, 1);
+  const GraphHandle graph = rec.cuda.end_capture(stream);
+  const ExecHandle exec = rec.cuda.instantiate(graph);
+  ASSERT_EQ(rec.recorder.link_exec(exec, graph), RecordStatus::ok);
+  EXPECT_EQ(rec.names(exec), (Names{{1, "a"}}));
+}
+
+TEST(Boundaries, LinkingAgainAfterAnUpdateFollowsIt) {
+  Recording rec;
+  const StreamHandle stream = rec.cuda.stream_create();
+  rec.open(ObserverChoice::boundary, {stream});
+  const auto capture = [&](const char* name, std::uint64_t tag) {
+    rec.cuda.begin_capture(stream);
+    rec.begin(name);
+    rec.cuda.launch(stream, NodeType::kernel, tag);
+    rec.end();
+    rec.cuda.launch(stream, NodeType::kernel, tag + 1);
+    return rec.cuda.end_capture(stream);
+  };
+  const GraphHandle first = capture("old", 1), second = capture("new", 5);
+  const ExecHandle exec = rec.cuda.instantiate(first);
+  ASSERT_EQ(rec.recorder.link_exec(exec, first), RecordStatus::ok);
+  EXPECT_EQ(rec.names(exec), (Names{{1, "old"}, {2, ""}}));
+  ASSERT_TRUE(rec.cuda.update(exec, second));
+  ASSERT_EQ(rec.recorder.link_exec(exec, second), RecordStatus::ok);
+  EXPECT_EQ(rec.names(exec), (Names{{5, "new"}, {6, ""}}));
+  EXPECT_EQ(rec.registry.resolve(rec.cuda.replay(exec)[0].id).origin, Origin::modelled);
+}
+
+TEST(Boundaries, AStreamNamedDuringItsCaptureSeesTheRest) {
+  for (const bool all_streams : {false, true}) {
+    Recording rec;
+    const StreamHandle stream = rec.cuda.stream_create();
+    const WindowId window = rec.open(ObserverChoice::boundary, {}, all_streams);
+    rec.begin("a");
+    rec.cuda.begin_capture(stream);
+    rec.cuda.launch(stream, NodeType::kernel, 1);
+    ASSERT_EQ(rec.recorder.add_stream(window, stream), RecordStatus::ok);
+    rec.cuda.launch(stream, NodeType::kernel, 2);
+    rec.end();
+    const GraphHandle graph = rec.cuda.end_capture(stream);
+    const ExecHandle exec = rec.cuda.instantiate(graph);
+    ASSERT_EQ(rec.recorder.link_exec(exec, graph), RecordStatus::ok);
+    EXPECT_EQ(rec.names(exec), (Names{{1, ""}, {2, "a"}}));
+    EXPECT_EQ(rec.registry.resolve(rec.cuda.replay(exec)[0].id).origin, Origin::captured_before_start);
+  }
+}
+
+TEST(Boundaries, WithScopesOnTwoThreadsInOneCaptureReadingsAreApproximate) {
+  Recording rec;
+  Worker other;
+  const StreamHandle stream = rec.cuda.stream_create();
+  rec.open(ObserverChoice::boundary, {stream}, true);
+  rec.cuda.begin_capture(stream);
+  rec.begin("mine");
+  other.run([&] { rec.begin("theirs"); });
+  const NodeHandle node = rec.cuda.launch(stream, NodeType::kernel, 1);
+  rec.end();
+  EXPECT_EQ(rec.registry.resolve(rec.id_of(node)).origin, Origin::boundary_approximate);
+}
+
+TEST(Boundaries, WrongHandlesAreRefused) {
+  Recording rec;
+  rec.open(ObserverChoice::boundary);
+  const GraphHandle graph = rec.cuda.graph_create();
+  EXPECT_EQ(rec.recorder.link_exec(nullptr, graph), RecordStatus::refused);
+  EXPECT_EQ(rec.recorder.link_exec(rec.cuda.instantiate(graph), nullptr), RecordStatus::refused);
+  EXPECT_EQ(rec.recorder.link_bodies(nullptr, {}), RecordStatus::refused);
+  const NodeHandle node = rec.cuda.add_node(graph, NodeType::conditional, {}, 0);
+  const GraphHandle nothing = nullptr;
+  EXPECT_EQ(rec.recorder.link_bodies(node, {&nothing, 1}), RecordStatus::refused);
+}
+
+}  // namespace
+}  // namespace graphtag
