@@ -47,5 +47,5 @@ function(graphtag_test name)
   # Tests are compiled more often than they run.
   target_compile_options(${name} PRIVATE -O1)
   target_compile_definitions(${name} PRIVATE GRAPHTAG_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300 LABELS ${name})
 endfunction()

@@ -26,10 +26,10 @@ class Flow : public WithFakeCuda {
     cuda().launch(stream, NodeType::kernel, 4);
     return cuda().end_capture(stream);
   }
-  void expect_names(ExecHandle exec) {
+  void expect_names(ExecHandle exec, const char* of_the_last) {
     const std::string decoder = R"({"name":"decoder","bs":8,"graphtag.path":["decoder"]})";
     const std::string attention = R"({"name":"attention","bs":8,"graphtag.path":["decoder","attention"]})";
-    const std::vector<std::string> expected = {decoder, attention, attention, decoder, "- outside-scope"};
+    const std::vector<std::string> expected = {decoder, attention, attention, decoder, of_the_last};
     const std::vector<Record> records = cuda().replay(exec);
     ASSERT_EQ(records.size(), 5U);
     for (const Record& record : records) EXPECT_EQ(name_of(record.id.value), expected[record.tag]) << record.tag;
@@ -43,7 +43,7 @@ TEST_F(Flow, CallbacksNameEveryRecord) {
   const ExecHandle exec = cuda().instantiate(graph);
   EXPECT_EQ(gt_window_close(window), GT_OK);
   EXPECT_FALSE(cuda().has_subscriber()) << "a profiler may come now";
-  expect_names(exec);
+  expect_names(exec, "- outside-scope");
   cuda().destroy_graph(graph);
   cuda().destroy_exec(exec);
 }
@@ -57,7 +57,8 @@ TEST_F(Flow, BoundariesNameEveryRecordOfALinkedExecGraph) {
   const ExecHandle exec = cuda().instantiate(graph);
   EXPECT_EQ(gt_link_exec(exec, graph), GT_OK) << gt_last_error();
   EXPECT_EQ(gt_window_close(window), GT_OK);
-  expect_names(exec);
+  // Nobody read how far the capture had grown when it ended.
+  expect_names(exec, "- outside-scope-approximate");
   cuda().destroy_graph(graph);
   cuda().destroy_exec(exec);
 }
