@@ -326,7 +326,7 @@ GT_API gt_status gt_counters_get(gt_counters* counters) GT_NOEXCEPT;
 
 /* A recording writes what the GPUs do, and the CUDA calls and ranges of the host around it, to a Perfetto trace (.pftrace) while the
  * program runs: every kernel, copy and set, those of graphs with the annotations of their nodes, those outside graphs with the
- * scopes that were open on the launching thread. No profiler is needed, and none can run beside it: it holds CUPTI's subscription
+ * scopes that were open on the launching thread (of scopes begun since the recording began). No profiler is needed, and none can run beside it: it holds CUPTI's subscription
  * and its activity records, and opens a window with callbacks (gt_window_open) for as long as it goes on.
  *
  *   gt_record_options options = {sizeof options};
@@ -374,7 +374,7 @@ enum {
   GT_RECORD_RUNNING = 0,
   GT_RECORD_ENDED = 1,          /* gt_record_end, or the process exited */
   GT_RECORD_OTHER_PROFILER = 2, /* another tool of the process took CUPTI's activity records over: they are left to it */
-  GT_RECORD_FAILED = 3          /* CUPTI refused to go on */
+  GT_RECORD_FAILED = 3          /* CUPTI did not come back when the recording was to end: some of it may be missing */
 };
 
 /* Counts since gt_record_begin. Later versions add fields at the end. */
@@ -404,9 +404,9 @@ typedef struct gt_record_stats {
 } gt_record_stats;
 GT_API gt_status gt_record_stats_get(gt_recording recording, gt_record_stats* stats) GT_NOEXCEPT;
 
-/* Writes what CUPTI has of finished work and the ranges so far, and waits for that at most `timeout_ms`. GT_ERROR_BUSY if it took
- * longer (it is written nonetheless); GT_ERROR_IO if it could not be written. Synchronise with the GPU before, or what it still works on is
- * not in it. */
+/* Writes at once what CUPTI has and the ranges so far, and waits for that at most `timeout_ms`. GT_ERROR_BUSY if it took
+ * longer (it is written nonetheless); GT_ERROR_IO if it could not be written. Work that the GPU is still at is written as unfinished (a bad time), and
+ * its end is not known later: synchronise before, or leave the writing to the recording. */
 GT_API gt_status gt_record_flush(gt_recording recording, uint32_t timeout_ms) GT_NOEXCEPT;
 
 /* Writes everything, closes the file and gives CUPTI back. `stats` may be null. GT_ERROR_IO if something could not be written (the

@@ -34,7 +34,7 @@ constexpr std::uint32_t thread_pid = 1, thread_tid = 2, thread_name = 5;
 namespace clock_field {
 constexpr std::uint32_t clocks = 1, primary_trace_clock = 2;
 constexpr std::uint32_t clock_id = 1, timestamp = 2;  // of each clock
-constexpr std::int32_t realtime = 1, boottime = 6;
+constexpr std::uint32_t realtime = 1, boottime = 6;
 }  // namespace clock_field
 constexpr std::uint32_t kStateCleared = 1, kNeedsState = 2;
 
@@ -259,18 +259,30 @@ void append_track(std::string& trace, std::uint32_t sequence, const TrackDescrip
   if (track.order) descriptor.add_int32(track_field::sibling_order_rank, *track.order);
 }
 
-void append_unix_clock(std::string& trace, std::uint32_t sequence, std::uint64_t timestamp_ns) {
+void append_interned(std::string& packet, const InternedStrings& strings, std::uint32_t first, std::uint32_t last) {
+  protozero::pbf_writer writer{packet};
+  protozero::pbf_writer interned{writer, packet_field::interned_data};
+  for (std::uint32_t id = first; id <= last; ++id) declare(interned, strings, id);
+}
+
+void append_clocks(std::string& trace, std::uint32_t sequence, std::span<const std::pair<std::uint32_t, std::uint64_t>> clocks) {
   protozero::pbf_writer writer{trace};
   protozero::pbf_writer packet{writer, trace_field::packet};
-  packet.add_uint64(packet_field::timestamp, timestamp_ns);
+  packet.add_uint64(packet_field::timestamp, clocks.front().second);
   packet.add_uint32(packet_field::sequence_id, sequence);
   protozero::pbf_writer snapshot{packet, packet_field::clock_snapshot};
-  for (const auto id : {clock_field::boottime, clock_field::realtime}) {
+  for (const auto& [id, time_ns] : clocks) {
     protozero::pbf_writer clock{snapshot, clock_field::clocks};
-    clock.add_uint32(clock_field::clock_id, static_cast<std::uint32_t>(id));
-    clock.add_uint64(clock_field::timestamp, timestamp_ns);
+    clock.add_uint32(clock_field::clock_id, id);
+    clock.add_uint64(clock_field::timestamp, time_ns);
   }
-  snapshot.add_enum(clock_field::primary_trace_clock, clock_field::boottime);
+  snapshot.add_enum(clock_field::primary_trace_clock, static_cast<std::int32_t>(clocks.front().first));
+}
+
+void append_unix_clock(std::string& trace, std::uint32_t sequence, std::uint64_t timestamp_ns) {
+  const std::pair<std::uint32_t, std::uint64_t> clocks[] = {{clock_field::boottime, timestamp_ns},
+                                                            {clock_field::realtime, timestamp_ns}};
+  append_clocks(trace, sequence, clocks);
 }
 
 }  // namespace graphtag

@@ -168,6 +168,12 @@ struct TrackDescription {
 };
 void append_track(std::string& trace, std::uint32_t sequence, const TrackDescription& track);
 
+// Declares the strings numbered `first` to `last` in a packet that the caller writes himself.
+void append_interned(std::string& packet, const InternedStrings& strings, std::uint32_t first, std::uint32_t last);
+
+// Readings of several clocks at one instant, by Perfetto's numbers of them; the first one is that of the trace.
+void append_clocks(std::string& trace, std::uint32_t sequence, std::span<const std::pair<std::uint32_t, std::uint64_t>> clocks);
+
 // Says that timestamps are on BOOTTIME, which read the same as Unix time (REALTIME) at `timestamp_ns`.
 void append_unix_clock(std::string& trace, std::uint32_t sequence, std::uint64_t timestamp_ns);
 

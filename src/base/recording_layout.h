@@ -32,8 +32,9 @@
 //   overhead      kProcess or kThread it stands for, as CUPTI gave them
 //   nvtx          kDomain kNvtxCategory kPayload, where it has them; kUnfinished
 //
-// An annotation's keys are args of the operation as they stand (a key that is in this file's list gets kPrefix before it), its path is
-// kPath. A record whose times cannot be right has kBadTime, with the times as CUPTI gave them, and stands at the time of writing, or at its
+// An annotation's keys are args of the operation as they stand, with kPrefix before one that is in this file's list, but "stream", where it is a
+// lane, as kAnnotatedStream. Its path is kPath, unless that is its name alone. An annotation of more than 64 KiB is left out but for its name, and has
+// kTooLarge. A record whose times cannot be right has kBadTime, with the times as CUPTI gave them, and stands at the time of writing, or at its
 // start if that is fit, with no length.
 #pragma once
 
@@ -95,8 +96,10 @@ constexpr std::string_view kNvtxCategory = "nvtx_category";
 constexpr std::string_view kPayload = "payload";
 constexpr std::string_view kUnfinished = "unfinished";  // true
 
-// Goes before a key of an annotation that stands above: "stream" becomes "annotation.stream".
+// Goes before a key of an annotation that stands above: "grid" becomes "annotation.grid".
 constexpr std::string_view kPrefix = "annotation.";
+constexpr std::string_view kAnnotatedStream = "annotated_stream";
+constexpr std::string_view kTooLarge = "graphtag.annotation_bytes";  // how large it would have been
 
 // --- tracks
 constexpr std::string_view kStatusTrack = "graphtag";
@@ -112,10 +115,11 @@ constexpr std::string_view kLostCounter = "records lost on the way to the file";
 constexpr std::string_view kRangesDroppedCounter = "ranges dropped";
 
 // --- instants of the status track
-// Args of kBeginEvent: "schema", "tool", "host", "pid", "rank" (if any), "process", "driver", "cupti", "cupti_path", "devices" (array of
-// {"device", "name", "uuid"}), "segment" (from 1), "chapter" (from 1), "begin_ns", "api" (bool), "buffers", "buffer_bytes", "clock" {"unix_ns",
+// Args of kBeginEvent: "schema", "tool", "host", "pid", "rank" (if any), "process", "driver", "cupti", "cupti_path", "segment" (from 1), "chapter" (from 1), "begin_ns", "api" (bool), "buffers", "buffer_bytes", "clock" {"unix_ns",
 // "cupti_ns"}, and "metadata" as the program gave it.
 constexpr std::string_view kBeginEvent = "graphtag.begin";
+// Before a device's first operation in a chapter. Args: "device", "name", "uuid" (what CUDA tells of them).
+constexpr std::string_view kDeviceEvent = "graphtag.device";
 // Args of kEndEvent: "state" ("ended", "other-profiler", "failed"), "end_ns", and each count of gt_record_stats by its name.
 constexpr std::string_view kEndEvent = "graphtag.end";
 // A problem is an instant of kProblemCategory: its name is a stable word ("dropped", "other-profiler", "write-failed" ...), its args are "count",

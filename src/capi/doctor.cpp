@@ -11,6 +11,7 @@
 #include "base/version.h"
 #include "capi/guard.h"
 #include "capi/producer.h"
+#include "driver/device_uuid.h"
 #include "driver/library_search.h"
 
 namespace graphtag::capi {

@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/unix_time.h"
 #include "capi/handles.h"
-#include "capture/unix_time.h"
 #include "driver/real_driver.h"
 #include "model/annotation_file.h"
 

@@ -10,7 +10,9 @@
 #include <utility>
 
 #include "base/rank_variables.h"
+#include "base/unix_time.h"
 #include "base/version.h"
+#include "driver/device_uuid.h"
 #include "driver/real_driver.h"
 
 namespace graphtag::capi {
@@ -44,22 +46,7 @@ std::vector<std::string> device_uuids(const Driver& driver) {
   return uuids;
 }
 
-std::int64_t unix_time_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
 }  // namespace
-
-std::string uuid_text(const std::uint8_t (&uuid)[16]) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text = "GPU-";
-  for (int i = 0; i < 16; ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    text += kDigits[uuid[i] >> 4];
-    text += kDigits[uuid[i] & 15];
-  }
-  return text;
-}
 
 Producer this_producer(const RecorderCounters& seen, const RegistryCounters& kept) {
   Producer producer;

@@ -1,8 +1,18 @@
 // gt_scope: what nodes are called.
 #include "capi/handles.h"
+#include "capi/recordings.h"
 
 using namespace graphtag;        // NOLINT(google-build-using-namespace)
 using namespace graphtag::capi;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+gt_status changed(Process& self, RecordStatus status) {
+  if (status == RecordStatus::ok) note_scopes(self);
+  return from_record_status(status, "the scope");
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -12,7 +22,7 @@ gt_status gt_scope_begin(gt_annotation annotation) noexcept {
     Process& self = this_process();
     AnnotationId id;
     if (!from_handle(self, annotation, id)) return gt_status{GT_ERROR_INVALID_HANDLE};
-    return from_record_status(self.recorder.begin_scope(id), "the scope");
+    return changed(self, self.recorder.begin_scope(id));
   });
 }
 
@@ -25,7 +35,10 @@ gt_status gt_scope_begin_name(const char* name, size_t length) noexcept {
 
 gt_status gt_scope_end(void) noexcept {
   if (!gt_active()) return GT_OK;
-  return guard([&] { return from_record_status(this_process().recorder.end_scope(), "the scope"); });
+  return guard([&] {
+    Process& self = this_process();
+    return changed(self, self.recorder.end_scope());
+  });
 }
 
 gt_status gt_scope_open(gt_annotation annotation, gt_scope* scope) noexcept {
@@ -39,7 +52,7 @@ gt_status gt_scope_open(gt_annotation annotation, gt_scope* scope) noexcept {
     AnnotationId id;
     if (!from_handle(self, annotation, id)) return gt_status{GT_ERROR_INVALID_HANDLE};
     ScopeId opened = ScopeId::none;
-    const gt_status status = from_record_status(self.recorder.open_scope(id, opened), "the scope");
+    const gt_status status = changed(self, self.recorder.open_scope(id, opened));
     if (status == GT_OK) scope->value = static_cast<std::uint64_t>(opened);
     return status;
   });
@@ -47,7 +60,10 @@ gt_status gt_scope_open(gt_annotation annotation, gt_scope* scope) noexcept {
 
 gt_status gt_scope_close(gt_scope scope) noexcept {
   if (scope.value == 0) return GT_OK;
-  return guard([&] { return from_record_status(this_process().recorder.close_scope(ScopeId{scope.value}), "the scope"); });
+  return guard([&] {
+    Process& self = this_process();
+    return changed(self, self.recorder.close_scope(ScopeId{scope.value}));
+  });
 }
 
 gt_status gt_scope_current(gt_annotation* annotation) noexcept {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "capture/unix_time.h"
+#include "base/unix_time.h"
 
 namespace graphtag {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "capture/unix_time.h"
+#include "base/unix_time.h"
 
 namespace graphtag {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "capture/callback_observer.h"
 #include "capture/graph_walk.h"
-#include "capture/unix_time.h"
+#include "base/unix_time.h"
 
 namespace graphtag {
 

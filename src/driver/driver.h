@@ -3,12 +3,15 @@
 //
 //   capture/ ──▶ Driver ──▶ libcuda.so.1, libcupti.so.12 or .13     ids, nodes, frontiers
 //   capture/ ◀── GraphObserver ◀── CUPTI's resource callbacks       what happens to graphs, as it happens
+//   record/  ◀─▶ Activity (driver/activity.h)                       records of what the GPUs did
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 
+#include "driver/activity.h"
+#include "driver/driver_result.h"
 #include "model/ids.h"
 
 namespace graphtag {
@@ -36,22 +39,6 @@ enum class NodeType : std::int32_t {
   batch_memory_op = 12,
   conditional = 13,
   memcpy_batch = 14,
-};
-
-enum class DriverStatus : std::int32_t {
-  ok,
-  missing,    // this CUDA driver or this CUPTI has no such entry point
-  invalid,    // it refused a handle or an argument
-  busy,       // somebody else holds the CUPTI subscription
-  not_ready,  // CUDA is not initialised in this process, or is shutting down
-  too_small,  // the caller's buffer; the count says how many there are
-  failed,     // anything else; `code` says what
-};
-
-struct [[nodiscard]] DriverResult {
-  DriverStatus status = DriverStatus::ok;
-  std::int32_t code = 0;  // the CUresult or CUptiResult behind the status
-  constexpr bool ok() const { return status == DriverStatus::ok; }
 };
 
 enum class CaptureStatus : std::int32_t { none = 0, active = 1, invalidated = 2 };  // CUstreamCaptureStatus
@@ -156,7 +143,9 @@ struct DriverTable {
   DriverResult (*unsubscribe)(void* self, SubscriptionHandle subscription) noexcept;
   DriverResult (*device_count)(void* self, int* count) noexcept;
   DriverResult (*device_uuid)(void* self, int device, std::uint8_t* uuid) noexcept;  // 16 bytes
+  DriverResult (*device_name)(void* self, int device, char* name, std::size_t capacity) noexcept;
   DriverResult (*timestamp_ns)(void* self, std::uint64_t* time_ns) noexcept;
+  const ActivityTable* activity;
 };
 
 // A table and its state: cheap to copy. All calls are safe from several threads unless said; none throws, allocates or prints.
@@ -207,8 +196,14 @@ class Driver {
   DriverResult device_uuid(int device, std::uint8_t (&uuid)[16]) const noexcept {
     return table_->device_uuid(self_, device, uuid);
   }
+  // With a NUL; cut at `capacity`.
+  DriverResult device_name(int device, char* name, std::size_t capacity) const noexcept {
+    return table_->device_name(self_, device, name, capacity);
+  }
   // CUPTI's clock, of which the times in activity records are.
   DriverResult timestamp_ns(std::uint64_t& time_ns) const noexcept { return table_->timestamp_ns(self_, &time_ns); }
+
+  Activity activity() const noexcept { return {*table_->activity, self_}; }
 
  private:
   const DriverTable* table_;

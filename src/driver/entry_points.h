@@ -14,6 +14,7 @@ enum class Entry : std::uint8_t {
   init,
   device_get_count,
   device_get_uuid,
+  device_get_name,
   graph_get_nodes,
   node_get_type,
   child_get_graph,
@@ -33,8 +34,19 @@ enum class Entry : std::uint8_t {
   cupti_unsubscribe,
   cupti_enable_callback,
   cupti_timestamp,
+  activity_register_callbacks,
+  activity_enable,
+  activity_disable,
+  activity_flush_all,
+  activity_next_record,
+  activity_dropped,
+  activity_push_external_id,
+  activity_pop_external_id,
+  set_thread_id_type,
+  get_thread_id_type,
+  cupti_callback_name,
 };
-constexpr std::size_t kEntries = 23;
+constexpr std::size_t kEntries = 35;
 
 struct EntrySpec {
   Entry entry;
@@ -49,6 +61,7 @@ constexpr std::array<EntrySpec, kEntries> kEntrySpecs = {{
     {Entry::init, Library::cuda, "cuInit", "12.0", "listing devices in a program that has not used CUDA"},
     {Entry::device_get_count, Library::cuda, "cuDeviceGetCount", "12.0", "listing devices"},
     {Entry::device_get_uuid, Library::cuda, "cuDeviceGetUuid_v2", "12.0", "which devices an annotation file belongs to"},
+    {Entry::device_get_name, Library::cuda, "cuDeviceGetName", "12.0", "the names of devices in recordings"},
     {Entry::graph_get_nodes, Library::cuda, "cuGraphGetNodes", "12.0", "boundaries by counting, node kinds"},
     {Entry::node_get_type, Library::cuda, "cuGraphNodeGetType", "12.0", "node kinds"},
     {Entry::child_get_graph, Library::cuda, "cuGraphChildGraphNodeGetGraph", "12.0", "child graphs without callbacks"},
@@ -69,6 +82,19 @@ constexpr std::array<EntrySpec, kEntries> kEntrySpecs = {{
     {Entry::cupti_unsubscribe, Library::cupti, "cuptiUnsubscribe", "12.0", "callbacks"},
     {Entry::cupti_enable_callback, Library::cupti, "cuptiEnableCallback", "12.0", "callbacks"},
     {Entry::cupti_timestamp, Library::cupti, "cuptiGetTimestamp", "12.0", "one instant on both clocks"},
+    {Entry::activity_register_callbacks, Library::cupti, "cuptiActivityRegisterCallbacks", "12.0", "recordings"},
+    {Entry::activity_enable, Library::cupti, "cuptiActivityEnable", "12.0", "recordings"},
+    {Entry::activity_disable, Library::cupti, "cuptiActivityDisable", "12.0", "recordings"},
+    {Entry::activity_flush_all, Library::cupti, "cuptiActivityFlushAll", "12.0", "recordings"},
+    {Entry::activity_next_record, Library::cupti, "cuptiActivityGetNextRecord", "12.0", "recordings"},
+    {Entry::activity_dropped, Library::cupti, "cuptiActivityGetNumDroppedRecords", "12.0", "how much a recording lacks"},
+    {Entry::activity_push_external_id, Library::cupti, "cuptiActivityPushExternalCorrelationId", "12.0",
+     "scopes of work outside graphs in recordings"},
+    {Entry::activity_pop_external_id, Library::cupti, "cuptiActivityPopExternalCorrelationId", "12.0",
+     "scopes of work outside graphs in recordings"},
+    {Entry::set_thread_id_type, Library::cupti, "cuptiSetThreadIdType", "12.0", "the threads of CUDA calls in recordings"},
+    {Entry::get_thread_id_type, Library::cupti, "cuptiGetThreadIdType", "12.0", "the threads of CUDA calls in recordings"},
+    {Entry::cupti_callback_name, Library::cupti, "cuptiGetCallbackName", "12.0", "the names of CUDA calls in recordings"},
 }};
 
 constexpr bool rows_are_in_order() {

@@ -130,6 +130,9 @@ void RealDriver::State::judge() {
   facts.can_ask_ids = cuda && has(Entry::driver_get_version) && (by_cupti || by_driver);
   facts.can_subscribe = facts.can_ask_ids && by_cupti && has(Entry::cupti_subscribe) && has(Entry::cupti_unsubscribe) &&
                         has(Entry::cupti_enable_callback);
+  facts.can_record = facts.can_subscribe && has(Entry::activity_register_callbacks) && has(Entry::activity_enable) &&
+                     has(Entry::activity_disable) && has(Entry::activity_flush_all) && has(Entry::activity_next_record) &&
+                     has(Entry::cupti_timestamp);
   if (facts.can_ask_ids) return;
   if (!cuda) {
     facts.unavailable = "no libcuda: install an NVIDIA driver, or start the container with its GPUs";

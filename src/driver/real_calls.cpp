@@ -263,6 +263,11 @@ DriverResult device_uuid(void* self, int device, std::uint8_t* uuid) noexcept {
   return get_uuid == nullptr ? kMissing : from_cuda(get_uuid(uuid, device));
 }
 
+DriverResult device_name(void* self, int device, char* name, std::size_t capacity) noexcept {
+  const auto get_name = state_of(self).get<std::int32_t (*)(char*, int, int)>(Entry::device_get_name);
+  return get_name == nullptr ? kMissing : from_cuda(get_name(name, static_cast<int>(capacity), device));
+}
+
 DriverResult timestamp_ns(void* self, std::uint64_t* time_ns) noexcept {
   const auto get_time = state_of(self).get<std::int32_t (*)(std::uint64_t*)>(Entry::cupti_timestamp);
   return get_time == nullptr ? kMissing : from_cupti(get_time(time_ns));
@@ -270,7 +275,8 @@ DriverResult timestamp_ns(void* self, std::uint64_t* time_ns) noexcept {
 
 }  // namespace
 
-const DriverTable kRealTable = {node_id,      graph_id,  exec_id,    graph_nodes, node_type,    child_graph, conditional_bodies,
-                                capture_info, subscribe, set_events, unsubscribe, device_count, device_uuid, timestamp_ns};
+const DriverTable kRealTable = {
+    node_id,   graph_id,   exec_id,     graph_nodes,  node_type,   child_graph, conditional_bodies, capture_info,
+    subscribe, set_events, unsubscribe, device_count, device_uuid, device_name, timestamp_ns,       &kRealActivityTable};
 
 }  // namespace graphtag

@@ -40,6 +40,7 @@ struct DriverFacts {
   std::vector<EntryPoint> entry_points;
   bool can_ask_ids = false;    // node and graph ids: the least that recording needs
   bool can_subscribe = false;  // the entry points for callbacks are there; whether the subscription is free is another matter
+  bool can_record = false;     // the entry points for activity records are there
   std::string unavailable;     // why can_ask_ids is false: "no libcuda"; else empty
 };
 

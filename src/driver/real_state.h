@@ -15,6 +15,13 @@ struct RealDriver::State {
   std::atomic<GraphObserver*> observer{nullptr};
   std::atomic<void*> subscriber{nullptr};  // CUPTI's handle; one at a time
 
+  // Of activity (real_activity.cpp).
+  std::atomic<ActivityBuffers*> buffers{nullptr};
+  std::atomic<std::uint64_t> dropped{0};  // since start()
+  ActivityKinds enabled_kinds;            // whoever starts and stops; so are the next two
+  std::uint32_t thread_ids_before = 0;
+  bool changed_thread_ids = false;
+
   // The entry point as a function of this signature, or null.
   template <typename Function>
   Function get(Entry entry) const {
@@ -35,5 +42,6 @@ struct RealDriver::State {
 
 // The functions of a Driver whose self is a RealDriver::State (real_calls.cpp).
 extern const DriverTable kRealTable;
+extern const ActivityTable kRealActivityTable;
 
 }  // namespace graphtag

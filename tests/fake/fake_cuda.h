@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "driver/driver.h"
+#include "tests/fake/fake_activity.h"
 
 namespace graphtag::fake {
 
@@ -30,6 +31,7 @@ struct Options {
   bool has_node_params = false;      // cuGraphNodeGetParams; CUDA 13.2 and newer
   bool has_callbacks = true;         // cuptiSubscribe and its like
   bool clone_before_create = false;  // node_cloned and graph_cloned come before the clone's graph_created and node_created
+  bool has_activity = true;          // CUPTI's activity records
   bool extra_nodes = true;           // instantiation adds nodes of the driver's own where there are conditionals
 };
 
@@ -60,6 +62,7 @@ class FakeCuda {
   FakeCuda& operator=(const FakeCuda&) = delete;
 
   Driver driver();
+  FakeActivity& activity();
 
   // Another tool takes or releases the one CUPTI subscription; false if it is not there to take, or not its own.
   bool take_subscription();

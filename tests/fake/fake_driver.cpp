@@ -1,8 +1,10 @@
 // The Driver of a FakeCuda: what libcuda and CUPTI would answer.
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
+#include "driver/vendor_activity.h"
 #include "tests/fake/model.h"
 
 namespace graphtag::fake {
@@ -130,13 +132,52 @@ struct FakeCalls {
     return {};
   }
 
-  static constexpr DriverTable kTable = {node_id,     graph_id,           exec_id,      graph_nodes, node_type,
-                                         child_graph, conditional_bodies, capture_info, subscribe,   set_events,
-                                         unsubscribe, device_count,       device_uuid,  timestamp_ns};
+  static DriverResult device_name(void* self, int device, char* name, std::size_t capacity) noexcept {
+    if (device < 0 || device >= model(self).options.devices) return kInvalid;
+    std::snprintf(name, capacity, "Fake %d", device);
+    return {};
+  }
+
+  // --- activity
+  static DriverResult start_activity(void* self, ActivityBuffers* buffers, ActivityKinds wanted,
+                                     ActivityKinds* enabled) noexcept {
+    return model(self).options.has_activity ? model(self).activity.start(buffers, wanted, enabled) : kMissing;
+  }
+  static DriverResult stop_activity(void* self) noexcept { return model(self).activity.stop(); }
+  static DriverResult flush_activity(void* self, bool forced) noexcept { return model(self).activity.flush(forced); }
+  static void detach_activity(void* self, bool in_child) noexcept { model(self).activity.detach(in_child); }
+  static DriverResult next_record(void*, std::uint8_t* buffer, std::size_t valid_bytes, const RawRecord** record) noexcept {
+    return FakeActivity::next_record(buffer, valid_bytes, record);
+  }
+  static DriverResult dropped_records(void* self, std::uint64_t* count) noexcept {
+    *count = model(self).activity.dropped_in_all();
+    return {};
+  }
+  static DriverResult push_external_id(void* self, std::uint64_t id) noexcept {
+    return model(self).activity.push_external_id(vendor::kExternalKind, id);
+  }
+  static DriverResult pop_external_id(void* self) noexcept { return model(self).activity.pop_external_id(vendor::kExternalKind); }
+  static DriverResult call_name(void*, bool of_driver, std::uint32_t callback_id, const char** name) noexcept {
+    const char* known = FakeActivity::call_name(of_driver, callback_id);
+    if (known == nullptr) return kInvalid;
+    *name = known;
+    return {};
+  }
+
+  static constexpr ActivityTable kActivityTable = {start_activity,   stop_activity,   flush_activity,
+                                                   detach_activity,  next_record,     dropped_records,
+                                                   push_external_id, pop_external_id, call_name};
+  static constexpr DriverTable kTable = {
+      node_id,   graph_id,   exec_id,     graph_nodes,  node_type,   child_graph, conditional_bodies, capture_info,
+      subscribe, set_events, unsubscribe, device_count, device_uuid, device_name, timestamp_ns,       &kActivityTable};
 };
 
 FakeCuda::FakeCuda(Options options) : model_(std::make_unique<Model>(options)) {}
 FakeCuda::~FakeCuda() = default;
+
+FakeActivity& FakeCuda::activity() {
+  return model_->activity;
+}
 
 Driver FakeCuda::driver() {
   return Driver(FakeCalls::kTable, model_.get());

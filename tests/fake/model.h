@@ -134,6 +134,7 @@ struct Model {
   void leave_capture(std::uint64_t capture_id);
 
   const Options options;
+  FakeActivity activity;
   std::atomic<GraphObserver*> observer{nullptr};
   std::atomic<std::uint32_t> events{0};  // GraphEventSet::bits
 

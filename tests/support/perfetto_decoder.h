@@ -36,6 +36,35 @@ struct DecodedSlice {
   DecodedEvent begin;
 };
 
+// What a file may do beyond what the writer of `annotate` does.
+struct DecoderRules {
+  bool ascending = true;       // times of a sequence
+  bool described_once = true;  // tracks
+  // A recording (base/recording_layout.h).
+  static DecoderRules of_recordings() { return {false, false}; }
+};
+
+// The packets of `bytes` up to the last whole one.
+inline std::string whole_packets(const std::string& bytes) {
+  std::size_t end = 0;
+  while (end < bytes.size()) {
+    std::size_t at = end + 1;
+    std::uint64_t size = 0;
+    int shift = 0;
+    bool whole = false;
+    while (at < bytes.size() && shift < 64) {
+      const auto byte = static_cast<unsigned char>(bytes[at++]);
+      size |= std::uint64_t{byte & 0x7fU} << shift;
+      shift += 7;
+      whole = (byte & 0x80) == 0;
+      if (whole) break;
+    }
+    if (!whole || bytes.size() - at < size) break;
+    end = at + size;
+  }
+  return bytes.substr(0, end);
+}
+
 class DecodedTrace {
  public:
   std::map<std::uint64_t, DecodedTrack> tracks;  // by uuid
@@ -45,7 +74,7 @@ class DecodedTrace {
 
   // Throws std::runtime_error where a file breaks a rule: strings used before they are declared, times of a sequence that go back, an END without a
   // BEGIN or on another sequence, a slice that is not closed, events on a track that is not described before.
-  explicit DecodedTrace(const std::string& bytes) {
+  explicit DecodedTrace(const std::string& bytes, DecoderRules rules = {}) : rules_(rules) {
     protozero::pbf_reader trace{bytes};
     while (trace.next()) {
       if (trace.tag() != 1) throw std::runtime_error("not a packet");
@@ -113,7 +142,7 @@ class DecodedTrace {
     if (!snapshot.empty()) clock(snapshot);
     if (!track.empty()) describe(track);
     if (event.empty()) return;
-    if (timestamp < sequence.last) throw std::runtime_error("time goes back in a sequence");
+    if (rules_.ascending && timestamp < sequence.last) throw std::runtime_error("time goes back in a sequence");
     sequence.last = timestamp;
     DecodedEvent decoded = track_event(event, sequence);
     decoded.timestamp = timestamp;
@@ -196,7 +225,10 @@ class DecodedTrace {
       }
     }
     if (track.parent != 0 && !tracks.contains(track.parent)) throw std::runtime_error("parent track is not described");
-    if (!tracks.emplace(track.uuid, track).second) throw std::runtime_error("track described twice");
+    const auto [known, fresh] = tracks.emplace(track.uuid, track);
+    if (fresh) return;
+    if (rules_.described_once) throw std::runtime_error("track described twice");
+    if (known->second.parent != track.parent) throw std::runtime_error("a track moved");
   }
 
   static std::string text_of(const Sequence& sequence, int kind, std::uint64_t iid) {
@@ -319,6 +351,7 @@ class DecodedTrace {
     }
   }
 
+  DecoderRules rules_;
   std::map<std::uint32_t, Sequence> sequences_;
   std::vector<DecodedSlice> slices_;
 };

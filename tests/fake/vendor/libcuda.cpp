@@ -32,6 +32,10 @@ std::int32_t cuDeviceGetCount(int* count) {
   return to_cuda(driver().device_count(*count));
 }
 
+std::int32_t cuDeviceGetName(char* name, int capacity, int device) {
+  return to_cuda(driver().device_name(device, name, static_cast<std::size_t>(capacity)));
+}
+
 std::int32_t cuDeviceGetUuid_v2(std::uint8_t* uuid, int device) {
   std::uint8_t bytes[16] = {};
   const std::int32_t code = to_cuda(driver().device_uuid(device, bytes));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "driver/vendor.h"
+#include "driver/vendor_activity.h"
 #include "tests/fake/vendor/process_fake.h"
 
 using namespace graphtag;  // NOLINT(google-build-using-namespace)
@@ -49,6 +50,48 @@ class Subscriber final : public GraphObserver {
   GraphEventSet events;
   SubscriptionHandle subscription = nullptr;
 };
+
+std::atomic<std::uint32_t> thread_id_type{0};
+
+// The client's callbacks as the model wants them.
+class Client final : public ActivityBuffers {
+ public:
+  std::uint8_t* give(std::size_t& bytes) noexcept override {
+    std::uint8_t* buffer = nullptr;
+    std::size_t max_records = 99;
+    request.load()(&buffer, &bytes, &max_records);
+    return buffer;
+  }
+  void take(std::uint8_t* buffer, std::size_t valid_bytes) noexcept override {
+    complete.load()(nullptr, 0, buffer, valid_bytes, valid_bytes);
+  }
+
+  std::atomic<vendor::RequestFunction> request{nullptr};
+  std::atomic<vendor::CompleteFunction> complete{nullptr};
+  ActivityKinds kinds;
+};
+
+Client& client() {
+  static auto* the_one = new Client;
+  return *the_one;
+}
+
+fake::FakeActivity& activity() {
+  return fake::process_fake().activity();
+}
+
+std::int32_t change_kinds(std::uint32_t number, bool enable) {
+  for (std::size_t i = 0; i < kActivityKinds; ++i) {
+    if (vendor::kActivityNumbers[i] != number) continue;
+    Client& self = client();
+    const bool was_off = self.kinds == ActivityKinds{};
+    const std::uint32_t bit = std::uint32_t{1} << i;
+    self.kinds.bits = enable ? self.kinds.bits | bit : self.kinds.bits & ~bit;
+    ActivityKinds enabled;
+    return to_cupti(was_off ? activity().start(&self, self.kinds, &enabled) : activity().change_kinds(self.kinds));
+  }
+  return vendor::kCuptiInvalidParameter;
+}
 
 Subscriber& subscriber() {
   static auto* the_one = new Subscriber;
@@ -125,6 +168,60 @@ std::int32_t cuptiEnableCallback(std::uint32_t enable, void* handle, std::uint32
     return to_cupti(driver().set_events(self.subscription, self.events));
   }
   return vendor::kCuptiInvalidParameter;
+}
+
+std::int32_t cuptiActivityRegisterCallbacks(vendor::RequestFunction request, vendor::CompleteFunction complete) {
+  client().request = request;
+  client().complete = complete;
+  return vendor::kCuptiSuccess;
+}
+
+std::int32_t cuptiActivityEnable(std::uint32_t number) {
+  return change_kinds(number, true);
+}
+
+std::int32_t cuptiActivityDisable(std::uint32_t number) {
+  return change_kinds(number, false);
+}
+
+std::int32_t cuptiActivityFlushAll(std::uint32_t flag) {
+  return to_cupti(activity().flush((flag & vendor::kFlushForced) != 0));
+}
+
+std::int32_t cuptiActivityGetNextRecord(std::uint8_t* buffer, std::size_t valid_bytes, const RawRecord** record) {
+  const DriverResult result = fake::FakeActivity::next_record(buffer, valid_bytes, record);
+  return result.ok() ? vendor::kCuptiSuccess : vendor::kCuptiMaxLimitReached;
+}
+
+std::int32_t cuptiActivityGetNumDroppedRecords(void*, std::uint32_t, std::size_t* dropped) {
+  *dropped = static_cast<std::size_t>(activity().take_dropped());
+  return vendor::kCuptiSuccess;
+}
+
+std::int32_t cuptiActivityPushExternalCorrelationId(std::uint32_t kind, std::uint64_t id) {
+  return to_cupti(activity().push_external_id(kind, id));
+}
+
+std::int32_t cuptiActivityPopExternalCorrelationId(std::uint32_t kind, std::uint64_t* last) {
+  *last = 0;
+  return to_cupti(activity().pop_external_id(kind));
+}
+
+std::int32_t cuptiGetThreadIdType(std::uint32_t* type) {
+  *type = thread_id_type.load();
+  return vendor::kCuptiSuccess;
+}
+
+std::int32_t cuptiSetThreadIdType(std::uint32_t type) {
+  thread_id_type = type;
+  return vendor::kCuptiSuccess;
+}
+
+std::int32_t cuptiGetCallbackName(std::uint32_t domain, std::uint32_t callback_id, const char** name) {
+  const char* known = fake::FakeActivity::call_name(domain == vendor::kDriverDomain, callback_id);
+  if (known == nullptr) return vendor::kCuptiInvalidParameter;
+  *name = known;
+  return vendor::kCuptiSuccess;
 }
 
 std::int32_t cuptiUnsubscribe(void* handle) {
