@@ -3,7 +3,7 @@
 #include <array>
 #include <charconv>
 
-#include "trace/utf8.h"
+#include "base/utf8.h"
 
 namespace graphtag {
 namespace {

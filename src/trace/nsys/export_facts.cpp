@@ -5,9 +5,9 @@
 #include <set>
 #include <utility>
 
+#include "base/utf8.h"
 #include "trace/nsys/global_id.h"
 #include "trace/nsys/nvtx_ranges.h"
-#include "trace/utf8.h"
 
 namespace graphtag::nsys {
 namespace {

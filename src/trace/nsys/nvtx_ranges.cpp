@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "trace/utf8.h"
+#include "base/utf8.h"
 
 namespace graphtag::nsys {
 namespace {
