@@ -15,6 +15,10 @@ namespace {
 
 std::atomic<Injected*> the_one{nullptr};
 
+void at_exit() {
+  the_one.load()->session.load()->finish();
+}
+
 void before_fork() {
   Injected& self = *the_one.load();
   self.chain.lock_for_fork();
@@ -36,14 +40,17 @@ void in_child() {
   self.ranges.start_anew();
   self.control.leave();
   // The parent's may be locked for good.
-  if (auto* fresh = new (std::nothrow) Session(self.options, self.control, self.names, self.ranges)) self.session = fresh;
-}
-
-void at_exit() {
-  the_one.load()->session.load()->finish();
+  if (auto* fresh = new (std::nothrow) Session(self.options, self.control, self.names, self.ranges, &at_exit))
+    self.session = fresh;
 }
 
 }  // namespace
+
+Injected::Injected(Options read)
+    : options(std::move(read)),
+      control(options.control),
+      names(options.domains),
+      session(new Session(options, control, names, ranges, &at_exit)) {}
 
 Injected* injected() noexcept {
   if (Injected* known = the_one.load(std::memory_order_acquire)) return known;
@@ -63,8 +70,6 @@ Injected* injected() noexcept {
 
 void Injected::cuda_started() {
   session.load()->start();
-  // Behind CUPTI's own, which were registered when recording began: handlers run in reverse order.
-  std::atexit(&at_exit);
   if (options.next_cuda.empty()) return;
   void* library = dlopen(options.next_cuda.c_str(), RTLD_NOW | RTLD_LOCAL);
   const auto next = library == nullptr ? nullptr : reinterpret_cast<int (*)()>(dlsym(library, "InitializeInjection"));

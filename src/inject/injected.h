@@ -12,7 +12,7 @@
 namespace graphtag::inject {
 
 struct Injected {
-  explicit Injected(Options read) : options(std::move(read)), control(options.control), names(options.domains) {}
+  explicit Injected(Options read);
 
   // A CUDA driver starts in this process: recording begins, and then the tool that was named before.
   void cuda_started();
@@ -25,7 +25,7 @@ struct Injected {
   Ranges ranges{names};
   Chain chain;
   // Another one in each child of a fork(), where the parent's is left alone.
-  std::atomic<Session*> session{new Session(options, control, names, ranges)};
+  std::atomic<Session*> session;
 };
 
 // Null only where there was no memory for it.

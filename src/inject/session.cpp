@@ -144,6 +144,8 @@ void Session::begin_recording() {
   } else {
     ranges_->window_opened();
   }
+  // Handlers run in reverse order: before CUPTI's own, and before the one that ends recordings.
+  std::atexit(at_exit_);
   state_ = run::State::recording;
   end_at_ns_ = options_->duration_ms ? monotonic_ns() + *options_->duration_ms * 1'000'000 : 0;
   control_->set_state(state_);
@@ -183,6 +185,10 @@ void Session::end_recording(run::Reason reason) noexcept {
   if (status != GT_OK) {
     control_->set_message(gt_last_error());
     reason = run::Reason::file;
+  } else if (stats.state == GT_RECORD_OTHER_PROFILER) {
+    reason = run::Reason::other_profiler;
+  } else if (stats.state == GT_RECORD_FAILED) {
+    reason = run::Reason::cupti_failed;
   }
   update_counts(stats);
   state_ = run::State::ended;
@@ -210,6 +216,9 @@ void Session::write_annotations_if_grown() {
 void Session::flush(std::uint32_t asked) {
   if (state_ == run::State::recording) {
     (void)gt_record_flush(recording_, kFlushMs);
+    gt_record_stats stats{};
+    stats.size = sizeof stats;
+    if (gt_record_stats_get(recording_, &stats) == GT_OK) update_counts(stats);
     write_annotations();
   }
   control_->set_flushed(asked);
@@ -220,10 +229,7 @@ void Session::look_after_recording() {
   stats.size = sizeof stats;
   if (state_ != run::State::recording || gt_record_stats_get(recording_, &stats) != GT_OK) return;
   update_counts(stats);
-  if (stats.state != GT_RECORD_RUNNING) {
-    const bool is_taken = stats.state == GT_RECORD_OTHER_PROFILER;
-    return end_recording(is_taken ? run::Reason::other_profiler : run::Reason::cupti_failed);
-  }
+  if (stats.state != GT_RECORD_RUNNING) return end_recording(run::Reason::exit);
   write_annotations_if_grown();
 }
 

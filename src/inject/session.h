@@ -21,8 +21,14 @@ namespace graphtag::inject {
 
 class Session {
  public:
-  Session(const Options& options, Control& control, const Names& names, Ranges& ranges)
-      : options_(&options), control_(&control), names_(&names), ranges_(&ranges), waits_for_range_(!options.start_on.empty()) {}
+  // `at_exit` is to call finish() of the process's session.
+  Session(const Options& options, Control& control, const Names& names, Ranges& ranges, void (*at_exit)())
+      : options_(&options),
+        control_(&control),
+        names_(&names),
+        ranges_(&ranges),
+        at_exit_(at_exit),
+        waits_for_range_(!options.start_on.empty()) {}
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -59,6 +65,7 @@ class Session {
   Control* const control_;
   const Names* const names_;
   Ranges* const ranges_;
+  void (*const at_exit_)();
   std::atomic<bool> waits_for_range_;
 
   std::timed_mutex mutex_;  // of what follows

@@ -1,5 +1,9 @@
 // libcuda.so.1 over the process's FakeCuda: what graphtag looks up in a driver of CUDA 13.0.
+#include <dlfcn.h>
+
+#include <cstdlib>
 #include <cstring>
+#include <mutex>
 
 #include "driver/vendor.h"
 #include "tests/fake/vendor/process_fake.h"
@@ -20,6 +24,14 @@ Driver driver() {
 extern "C" {
 
 std::int32_t cuInit(unsigned) {
+  // As the real one: a tool is loaded once, before CUDA can be used.
+  static std::once_flag once;
+  std::call_once(once, [] {
+    const char* path = std::getenv("CUDA_INJECTION64_PATH");
+    void* tool = path == nullptr ? nullptr : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (tool == nullptr) return;
+    if (const auto start = reinterpret_cast<int (*)()>(dlsym(tool, "InitializeInjection"))) (void)start();
+  });
   return vendor::kCudaSuccess;
 }
 

@@ -1,0 +1,192 @@
+"""Runs unchanged programs under `graphtag run` on a GPU and looks at what was recorded.
+
+usage: check.py torch|jax|raw|million|cost|kill
+
+GRAPHTAG  the command, libgraphtag_inject.so beside it       PROGRAMS  the folder of raw_program and libminimal_client.so
+PYTHON    with torch and jax (this one)                      KILLS     moments to kill at (100)
+"""
+import collections
+import json
+import os
+import random
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from pftrace import Trace, compare
+
+HERE = Path(__file__).resolve().parent
+GRAPHTAG = os.environ["GRAPHTAG"]
+PROGRAMS = Path(os.environ["PROGRAMS"])
+PYTHON = os.environ.get("PYTHON", sys.executable)
+
+
+def say(*words):
+    print(*words, flush=True)
+
+
+def run(folder, *command, options=(), env=None, check=True):
+    """`graphtag run`; (standard output, traces)."""
+    given = [GRAPHTAG, "run", "-o", folder, *options, "--", *command]
+    done = subprocess.run(list(map(str, given)), capture_output=True, text=True, timeout=400, env={**os.environ, **(env or {})}, check=False)
+    say(done.stderr.strip())
+    if check and done.returncode != 0:
+        say(done.stdout[-2000:])
+        raise SystemExit(f"{command} ended with {done.returncode}")
+    return done.stdout, sorted(Path(folder).glob("*.pftrace"))
+
+
+def check_program(*command, kernel_name="inject_probe"):
+    with tempfile.TemporaryDirectory() as folder:
+        truth_file = Path(folder) / "truth.json"
+        _, traces = run(folder, *command, truth_file)
+        traces = [Trace(path) for path in traces]
+        truth = json.loads(truth_file.read_text())
+        # What a compiler process of the program did is in files of its own.
+        trace = max(traces, key=lambda one: len(one.kernels))
+        ok = compare(trace, truth, kernel_name, say)
+        graphed = [kernel for kernel in trace.kernels if kernel.args.get("graph node id")]
+        named = sum(kernel.region() is not None for kernel in graphed)
+        unexplained = collections.Counter(kernel.args.get("graphtag.origin") for kernel in graphed if kernel.region() is None)
+        say(f"all kernels in graphs: {len(graphed)}, with a name {named}; without: {dict(unexplained)}")
+        counts = trace.ended()
+        lost = {key: counts.get(key) for key in ("dropped_by_cupti", "records_lost", "buffers_kept", "bad_times", "ranges_dropped")}
+        say("counts:", lost)
+        return ok and not any(lost[key] for key in ("dropped_by_cupti", "records_lost", "buffers_kept"))
+
+
+def check_torch():
+    return check_program(PYTHON, HERE / "torch_program.py")
+
+
+def check_raw():
+    return check_program(PROGRAMS / "raw_program")
+
+
+def check_jax():
+    with tempfile.TemporaryDirectory() as folder:
+        truth_file = Path(folder) / "truth.json"
+        _, traces = run(folder, PYTHON, HERE / "jax_program.py", truth_file, env={"XLA_PYTHON_CLIENT_PREALLOCATE": "false"})
+        trace = max(map(Trace, traces), key=lambda one: len(one.kernels))
+        graphed = [kernel for kernel in trace.kernels if kernel.args.get("graph node id")]
+        named = sum(kernel.region() is not None for kernel in graphed)
+        launches = collections.Counter((kernel.args["graph id"], kernel.args["correlation"]) for kernel in graphed)
+        sizes = collections.defaultdict(set)
+        for (graph, _), count in launches.items():
+            sizes[graph].add(count)
+        say(f"{len(trace.kernels)} kernels, {len(graphed)} in {len(sizes)} graphs launched {len(launches)} times; named {named}")
+        say("kernels a launch, by graph:", {graph: sorted(found) for graph, found in sizes.items()})
+        say("regions:", collections.Counter(kernel.region() for kernel in graphed).most_common(5))
+        say("NVTX ranges drawn:", sum(one.category == "nvtx" for one in trace.slices))
+        counts = trace.ended()
+        say("dropped:", counts["dropped_by_cupti"], "lost:", counts["records_lost"])
+        # Each launch of a graph has all of its kernels.
+        return len(graphed) > 0 and all(len(found) == 1 for found in sizes.values()) and not counts["dropped_by_cupti"]
+
+
+def check_million():
+    """As many kernel records as were launched: a million and more."""
+    ok = True
+    for options in ([], ["--no-api"], ["--buffers", "2x64K"]):
+        with tempfile.TemporaryDirectory() as folder:
+            out, traces = run(folder, PROGRAMS / "raw_program", "--loop", "700", "4", options=options)
+            launched = json.loads(out)["launches"] * 700
+            trace = Trace(traces[0])
+            recorded = sum("inject_probe" in kernel.name for kernel in trace.kernels)
+            dropped = trace.ended()["dropped_by_cupti"]
+            named = sum(kernel.region() is not None for kernel in trace.kernels)
+            say(f"{options}: launched {launched}, recorded {recorded}, dropped {dropped}, named {named}, file {traces[0].stat().st_size >> 20} MiB")
+            ok = ok and (recorded == launched if not dropped else recorded < launched <= recorded + dropped)
+    return ok
+
+
+def cost_of(way, folder):
+    loop = [PYTHON, HERE / "torch_loop.py", 700, 400]
+    env = dict(os.environ)
+    if way.startswith("graphtag"):
+        loop = [GRAPHTAG, "run", "-q", "-o", folder, *(["--no-api"] if "no API" in way else []), "--", *loop]
+    elif way == "torch.profiler":
+        loop.append("profiler")
+    elif way == "minimal client":
+        env["CUDA_INJECTION64_PATH"] = str(PROGRAMS / "libminimal_client.so")
+    done = subprocess.run(list(map(str, loop)), capture_output=True, text=True, timeout=300, env=env, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def check_cost():
+    ways = ["bare", "graphtag run", "graphtag run, no API", "minimal client", "torch.profiler"]
+    found = collections.defaultdict(list)
+    for turn in range(5):
+        for way in ways[turn % len(ways) :] + ways[: turn % len(ways)]:
+            with tempfile.TemporaryDirectory() as folder:
+                found[way].append(cost_of(way, folder))
+    median = {way: statistics.median(one["ns_a_launch"] for one in found[way]) for way in ways}
+    peak = {way: statistics.median(one["peak_kib"] for one in found[way]) / 1024 for way in ways}
+    for way in ways:
+        say(f"{way:22} {median[way] / 1000:9.1f} us a launch of 700 nodes, {median[way] / median['bare']:5.2f} x bare, "
+            f"{median[way] / median['minimal client']:5.2f} x the minimal client, memory {peak[way] - peak['bare']:+7.1f} MiB")
+    return median["graphtag run"] <= 1.1 * median["minimal client"] and median["graphtag run"] < median["torch.profiler"] and peak["graphtag run"] - peak["bare"] <= 64
+
+
+def kill_once(number):
+    """(problem or None, ns between the last finished launch and the last record)."""
+    moment = random.Random(number).uniform(0.3, 3.5)
+    with tempfile.TemporaryDirectory() as folder:
+        progress = Path(folder) / "progress"
+        command = [GRAPHTAG, "run", "-o", folder, "--", PROGRAMS / "raw_program", "--loop", "700", "60", progress]
+        process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while not progress.exists() or not progress.read_text().strip():
+            if process.poll() is not None:
+                return f"it ended by itself: {process.stderr.read()[-500:]}", 0
+            time.sleep(0.01)
+        time.sleep(moment)
+        children = [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+        before = progress.read_text().split()
+        os.kill(children[0], signal.SIGKILL)
+        _, stderr = process.communicate(timeout=60)
+        if process.returncode != 137:
+            return f"exit code {process.returncode}", 0
+        traces = list(Path(folder).glob("*.pftrace"))
+        if len(traces) != 1:
+            return f"traces {traces}", 0
+        trace = Trace(traces[0])
+        finished, finished_ns = int(before[0]), int(before[1])
+        launches = collections.Counter(kernel.args["correlation"] for kernel in trace.kernels)
+        whole = sum(count == 700 for count in launches.values())
+        partial = len(launches) - whole
+        if not trace.kernels:
+            return (None if moment < 1.2 else f"nothing after {moment:.2f} s: {stderr[-300:]}"), 0
+        behind = finished_ns - max(kernel.end for kernel in trace.kernels)
+        # Kernels are written in the order in which they ran, so at most one launch is in part.
+        if partial > 1:
+            return f"{partial} launches in part, {whole} whole, of {finished}", behind
+        return (f"the last {behind / 1e9:.2f} s are missing" if behind > 1_300_000_000 else None), behind
+
+
+def check_kill():
+    count = int(os.environ.get("KILLS", "100"))
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(kill_once, range(count)))
+    problems = [problem for problem, _ in results if problem]
+    behind = sorted(ns for _, ns in results)
+    say(f"{count} kills: {len(problems)} with a problem; missing at the end: median {behind[count // 2] / 1e9:.2f} s, most {behind[-1] / 1e9:.2f} s")
+    for problem in problems[:10]:
+        say("  " + problem)
+    return not problems
+
+
+def main():
+    name = sys.argv[1]
+    ok = globals()[f"check_{name}"]()
+    say(f"inject {name}: {'right' if ok else 'WRONG'}")
+    return 0 if ok else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,378 @@
+"""`graphtag run` over programs that use a false CUDA (tests/inject/cuda_program.cpp), as a user starts it."""
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from recording_file import RecordingFile
+
+BUILD = Path(os.environ.get("GRAPHTAG_BUILD", Path(__file__).resolve().parents[2] / "build/release"))
+FAKE = BUILD / "fake"
+HOST = socket.gethostname().split(".")[0]
+PROGRAMS = [name for name in ("cuda_program", "cuda_program_nvtx") if (FAKE / name).exists()]
+
+
+def environment(**more):
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("GRAPHTAG_RUN") and "INJECTION64" not in key}
+    for name in ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"):
+        kept.pop(name, None)
+    return {**kept, "LD_LIBRARY_PATH": f"{FAKE}:{kept.get('LD_LIBRARY_PATH', '')}", **more}
+
+
+@pytest.fixture
+def record(graphtag, tmp_path):
+    """record(*words, options=(), code=0, program=None, env={}): `graphtag run` of the program; stderr and the traces by name."""
+
+    def runner(*words, options=(), code=0, program="cuda_program", env=None, command=None):
+        command = command or [FAKE / program, *words]
+        given = [graphtag, "run", "-o", tmp_path / "out", *options, "--", *command]
+        done = subprocess.run(list(map(str, given)), capture_output=True, text=True, timeout=60, env=environment(**(env or {})), cwd=tmp_path)
+        assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
+        done.traces = sorted((tmp_path / "out").glob("*.pftrace"))
+        return done
+
+    return runner
+
+
+def start(graphtag, tmp_path, *words, options=(), env=None):
+    """The same, still running; with its first line of output read."""
+    given = [graphtag, "run", "-o", tmp_path / "out", *options, "--", FAKE / "cuda_program", *words]
+    process = subprocess.Popen(list(map(str, given)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(**(env or {})))
+    return process, process.stdout.readline().split()
+
+
+def only(traces):
+    assert len(traces) == 1, traces
+    return RecordingFile(traces[0])
+
+
+DECODE = ["cuda", "push:decode", "push:attention", "graph:3", "pop", "pop", "replay:2"]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_replayed_kernels_have_the_ranges_of_the_capture(record, program):
+    done = record(*DECODE, "push:sampling", "eager:2", "pop", "eager:1", program=program)
+    assert len(done.traces) == 1
+    pid = done.traces[0].name.split(".")[-2]
+    assert done.traces[0].name == f"graphtag.{HOST}.{pid}.pftrace"
+    trace = RecordingFile(done.traces[0])
+    assert trace.regions() == {("decode.attention", True): 6, ("sampling", False): 2, (None, False): 1}
+    assert "warning" not in done.stderr
+    assert "9 kernels" in done.stderr and "named 6 of 6 graphed records (100.0 %)" in done.stderr and "2 of 3 outside graphs" in done.stderr
+    assert "0 dropped" in done.stderr and str(done.traces[0]) in done.stderr
+    annotations = json.loads(Path(str(done.traces[0]).replace(".pftrace", ".annotations.json")).read_text())
+    assert annotations["schema"] == "graphtag.annotations/1" and annotations["producer"]["pid"] == int(pid)
+
+
+def test_ranges_are_drawn_on_the_hosts_tracks(record):
+    done = record("push:early", "cuda", "push:decode", "graph:1", "pop", "start:request", "push:replay", "replay:1", "pop", "end", "mark:token", "pop", "push:open")
+    ranges = only(done.traces).of("nvtx")
+    assert [event.name for event in ranges if event.end > event.start or event.name != "token"].count("replay") == 1
+    assert {event.name for event in ranges} == {"early", "decode", "request", "replay", "token", "open"}
+    by_name = {event.name: event for event in ranges}
+    assert by_name["request"].tracks[0] == "ranges that overlap"
+    assert by_name["open"].args.get("unfinished") is True
+    assert by_name["early"].start <= by_name["decode"].start <= by_name["decode"].end <= by_name["early"].end
+
+
+def test_ranges_that_began_before_cuda_name_nodes(record):
+    trace = only(record("push:main", "push:capture", "cuda", "graph:2", "pop", "pop", "replay:1").traces)
+    assert trace.regions() == {("main.capture", True): 2}
+
+
+def test_a_range_around_a_replay_does_not_name_its_kernels(record):
+    trace = only(record("cuda", "graph:2", "push:step", "replay:1", "pop").traces)
+    assert trace.regions() == {(None, True): 2}
+
+
+@pytest.mark.parametrize("ending, code", [("exit:7", 7), ("_exit:3", 3), ("kill:9", 137), ("kill:15", 143), ("kill:11", 139)])
+def test_the_exit_status_is_the_programs(record, ending, code):
+    done = record(*DECODE, ending, code=code)
+    assert len(done.traces) == 1
+    if not ending.startswith("exit"):
+        assert "was ended from outside" in done.stderr
+        assert RecordingFile(done.traces[0]).rest == 0
+
+
+def test_a_killed_program_leaves_what_it_had_written(record):
+    done = record(*DECODE, "sleep:2500", "replay:1", "kill:9", code=137)
+    trace = only(done.traces)
+    assert trace.regions().get(("decode.attention", True), 0) >= 6, "what was a second old"
+    annotations = json.loads(Path(str(done.traces[0]).replace(".pftrace", ".annotations.json")).read_text())
+    assert annotations["graphs"]
+
+
+def test_a_program_that_is_not_there_or_cannot_be_executed(record, tmp_path):
+    assert "no such program" in record(command=["no-such-program"], code=127).stderr
+    plain = tmp_path / "plain"
+    plain.write_text("text")
+    assert "cannot be executed" in record(command=[plain], code=126).stderr
+    bad = tmp_path / "bad"
+    bad.write_text("#!/no/such/interpreter\n")
+    bad.chmod(0o755)
+    record(command=[bad], code=127)
+
+
+def test_a_program_without_cuda(record, tmp_path):
+    done = record("push:a", "pop", "exit:4", code=4)
+    assert not done.traces and "no CUDA work was seen" in done.stderr
+    assert list((tmp_path / "out").iterdir()) == []
+    assert record(command=["sh", "-c", "echo $1 ; exit 6", "sh", "text"], code=6).stdout == "text\n"
+
+
+def test_a_program_without_nvtx(record):
+    done = record("cuda", "graph:2", "replay:1", "eager:1")
+    assert only(done.traces).regions() == {(None, True): 2, (None, False): 1}
+    assert "no NVTX was seen" in done.stderr
+
+
+def test_a_statically_linked_program(record):
+    done = record(program="static_program", code=5)
+    assert done.stdout == "done\n" and "statically linked" in done.stderr and not done.traces
+
+
+def test_a_program_with_an_injection_library_of_its_own(record, tmp_path):
+    other = {"CUDA_INJECTION64_PATH": str(FAKE / "libother_tool.so"), "NVTX_INJECTION64_PATH": str(FAKE / "libother_tool.so"),
+             "OTHER_TOOL_LOG": str(tmp_path / "log")}
+    done = record(*DECODE, "start:a", "end", env=other)
+    assert only(done.traces).regions() == {("decode.attention", True): 6}
+    assert (tmp_path / "log").read_text() == "cuda\nnvtx\npush_a decode\npush_a attention\npop\npop\nstart_a a\nend 1001\n"
+
+
+def test_an_injection_library_that_cannot_be_loaded(record):
+    done = record(*DECODE, env={"NVTX_INJECTION64_PATH": "/no/such/library.so"})
+    assert only(done.traces).regions() == {("decode.attention", True): 6}
+    assert "could not be loaded" in done.stderr
+
+
+def test_a_run_within_a_run(record, graphtag, tmp_path):
+    done = record(command=[graphtag, "run", "-q", "-o", tmp_path / "inner", "--", FAKE / "cuda_program", *DECODE])
+    assert not done.traces
+    assert only(list((tmp_path / "inner").glob("*.pftrace"))).regions() == {("decode.attention", True): 6}
+
+
+def test_a_program_that_executes_itself_anew(record):
+    done = record("push:first", *DECODE, "exec", "push:second", *DECODE)
+    assert len(done.traces) == 2, "the second image has the same process id"
+    assert done.traces[0].name.replace(".pftrace", "") in done.traces[1].name or done.traces[1].name.replace(".pftrace", "") in done.traces[0].name
+    regions = [RecordingFile(trace).regions() for trace in done.traces]
+    assert {("second.decode.attention", True): 6} in regions
+    # A launcher that uses no CUDA itself.
+    assert only(record(command=["sh", "-c", f"exec {FAKE}/cuda_program {' '.join(DECODE)}"]).traces[-1:]).regions()
+
+
+def test_children_have_files_of_their_own(record):
+    done = record(command=["sh", "-c", f"{FAKE}/cuda_program {' '.join(DECODE)} & {FAKE}/cuda_program {' '.join(DECODE)}; wait"])
+    assert len(done.traces) == 2
+    for trace in done.traces:
+        assert RecordingFile(trace).regions() == {("decode.attention", True): 6}
+        assert str(trace) in done.stderr
+
+
+def test_a_child_of_fork_before_cuda(record):
+    assert only(record("push:main", "fork", *DECODE).traces).regions() == {("main.decode.attention", True): 6}
+
+
+def test_a_child_of_fork_after_cuda_harms_nothing(record):
+    done = record(*DECODE, "sleep:1500", "fork", "push:child", "pop", "exit:5", code=5)
+    assert only(done.traces).regions() == {("decode.attention", True): 6}
+
+
+def test_work_of_another_thread(record):
+    trace = only(record("push:main", "cuda", "thread", "push:worker", "graph:2", "pop", "replay:1", "push:eager", "eager:1", "pop").traces)
+    assert trace.regions() == {("worker", True): 2, ("eager", False): 1}
+
+
+def test_ranks_are_in_the_names(record):
+    done = record(*DECODE, env={"RANK": "3"})
+    assert ".rank3." in done.traces[0].name
+
+
+def test_out_is_a_file(graphtag, tmp_path):
+    def run(*words):
+        command = [graphtag, "run", "-q", "-o", tmp_path / "x/app.pftrace", "--", *words]
+        return subprocess.run(list(map(str, command)), check=True, timeout=60, env=environment(), cwd=tmp_path)
+
+    run(FAKE / "cuda_program", *DECODE)
+    assert sorted(path.name for path in (tmp_path / "x").iterdir()) == ["app.annotations.json", "app.pftrace"]
+    run("sh", "-c", f"{FAKE}/cuda_program {' '.join(DECODE)}; {FAKE}/cuda_program {' '.join(DECODE)}")
+    names = sorted(path.name for path in (tmp_path / "x").glob("*.pftrace"))
+    assert len(names) == 2 and "app.pftrace" in names and any(name.startswith(f"app.{HOST}.") for name in names)
+
+
+def test_out_is_where_you_are_if_not_said(graphtag, tmp_path):
+    subprocess.run([graphtag, "run", "-q", "--", FAKE / "cuda_program", *DECODE], check=True, timeout=60, env=environment(), cwd=tmp_path)
+    assert len(list(tmp_path.glob("graphtag.*.pftrace"))) == 1
+
+
+def test_out_that_cannot_be_made(graphtag, tmp_path):
+    (tmp_path / "file").write_text("")
+    done = subprocess.run([graphtag, "run", "-o", tmp_path / "file/folder", "--", "true"], capture_output=True, text=True, env=environment())
+    assert done.returncode == 3 and "file/folder" in done.stderr
+
+
+def test_quiet_says_warnings_alone(record):
+    assert record(*DECODE, options=["-q"]).stderr == ""
+
+
+# --- when it records
+
+
+def test_delay(record):
+    done = record(*DECODE, "sleep:1200", "replay:3", options=["--delay", "0.6"])
+    assert only(done.traces).regions() == {("decode.attention", True): 9}, "the graph was captured before, and has its names"
+    assert "9 kernels" in done.stderr and "warning" not in done.stderr
+
+
+def test_a_delay_that_is_longer_than_the_program(record):
+    done = record(*DECODE, options=["--delay", "1h"])
+    assert "recording never began" in done.stderr and not done.traces
+
+
+def test_duration(graphtag, tmp_path):
+    process, ready = start(graphtag, tmp_path, *DECODE, "sleep:1500", "replay:5", "pause", options=["--duration", "700ms"])
+    assert ready[0] == "ready"
+    deadline = time.time() + 20
+    while not list((tmp_path / "out").glob("*.annotations.json")) and time.time() < deadline:
+        time.sleep(0.05)
+    trace = only(list((tmp_path / "out").glob("*.pftrace")))
+    assert trace.regions() == {("decode.attention", True): 6}
+    assert any(event.name == "graphtag.end" for event in trace.events)
+    assert process.poll() is None, "the program goes on"
+    process.send_signal(signal.SIGTERM)
+    _, stderr = process.communicate(timeout=20)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert "--duration gives is over; the program goes on" in stderr and "6 kernels" in stderr
+
+
+def test_start_on(record):
+    words = ["cuda", "push:warm", "graph:2", "replay:1", "pop", "push:go", "replay:2", "pop", "push:go", "replay:3", "pop"]
+    assert only(record(*words, options=["--start-on", "nvtx:go"]).traces).regions() == {("warm", True): 10}
+    done = record(*words, options=["--start-on", "nvtx:never"])
+    assert "recording never began" in done.stderr
+
+
+def test_start_on_a_range_before_cuda(record):
+    assert only(record("push:go", *DECODE, options=["--start-on", "nvtx:go"]).traces).regions() == {("go.decode.attention", True): 6}
+
+
+# --- what it records
+
+
+def test_no_api(record):
+    done = record(*DECODE, "push:x", "eager:1", "pop", options=["--no-api"])
+    trace = only(done.traces)
+    assert trace.of("cuda_runtime") == [] and ", 0 API calls" in done.stderr
+    assert trace.regions() == {("decode.attention", True): 6, (None, False): 1}
+
+
+def test_domains(record):
+    trace = only(record(*DECODE, options=["--nvtx-domains", "NCCL"]).traces)
+    assert trace.regions() == {(None, True): 6} and trace.of("nvtx") == []
+    assert only(record(*DECODE, options=["--nvtx-domains", "NCCL,default"]).traces[-1:]).regions()
+
+
+def test_tiny_buffers_drop_and_say_so(record):
+    done = record("cuda", "graph:100", "replay:200", options=["--buffers", "2x4K"])
+    trace = only(done.traces)
+    kept = sum(trace.regions().values())
+    ended = next(event for event in trace.events if event.name == "graphtag.end")
+    calls = len(trace.of("cuda_runtime"))
+    assert kept + calls + ended.args["dropped_by_cupti"] >= 20_200, "each is there, or counted"
+    assert kept < 20_000 and "dropped by CUPTI" in done.stderr
+
+
+def test_max_size_keeps_the_newest(record):
+    words = ["cuda", "push:a", "graph:1000", "pop"] + ["replay:10", "sleep:300"] * 10
+    done = record(*words, options=["--max-size", "1M"])
+    assert len(done.traces) > 1 and sum(trace.stat().st_size for trace in done.traces) < 2 << 20
+    assert all(".pftrace" in trace.name and trace.name.split(".")[-2].isdigit() for trace in done.traces)
+    assert "segments were deleted" in done.stderr
+
+
+def test_a_profiler_of_the_programs_own(record):
+    done = record(*DECODE, "profiler", "replay:1")
+    assert "started a profiler of its own" in done.stderr
+
+
+# --- signals
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_is_passed_on_after_everything_is_written(graphtag, tmp_path, number):
+    process, ready = start(graphtag, tmp_path, *DECODE, "replay:10", "pause")
+    assert ready[0] == "ready"
+    process.send_signal(number)
+    _, stderr = process.communicate(timeout=20)
+    assert process.returncode == 128 + number
+    assert only(list((tmp_path / "out").glob("*.pftrace"))).regions() == {("decode.attention", True): 36}
+    assert list((tmp_path / "out").glob("*.annotations.json"))
+    assert "36 kernels" in stderr
+
+
+def test_all_processes_write_before_a_signal_is_passed_on(graphtag, tmp_path):
+    words = " ".join([*DECODE, "pause"])
+    script = f"{FAKE}/cuda_program {words} & a=$!; {FAKE}/cuda_program {words} & b=$!; trap 'kill $a $b; exit 9' TERM; wait"
+    command = [graphtag, "run", "-o", tmp_path / "out", "--", "sh", "-c", script]
+    process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+    assert {process.stdout.readline().split()[0] for _ in range(2)} == {"ready"}
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=20)
+    assert process.returncode == 9
+    traces = list((tmp_path / "out").glob("*.pftrace"))
+    assert len(traces) == 2 and all(RecordingFile(trace).regions() == {("decode.attention", True): 6} for trace in traces)
+
+
+def test_other_signals_reach_the_program(graphtag, tmp_path):
+    script = "import signal, sys, time\nsignal.signal(signal.SIGUSR1, lambda *_: sys.exit(12))\nprint('ready', flush=True)\ntime.sleep(30)\n"
+    command = [graphtag, "run", "-o", tmp_path / "out", "--", sys.executable, "-c", script]
+    process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+    process.stdout.readline()
+    process.send_signal(signal.SIGUSR1)
+    process.communicate(timeout=20)
+    assert process.returncode == 12
+
+
+def test_the_program_has_the_signals_and_streams_that_run_has(record):
+    script = "import signal, sys; print(sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])), signal.getsignal(signal.SIGXFSZ), sys.stdin.read())"
+    alone = subprocess.run([sys.executable, "-c", script], input="text", capture_output=True, text=True, env=environment())
+    given = record(command=["sh", "-c", f"echo -n text | {sys.executable} -c \"{script}\""])
+    assert given.stdout == alone.stdout
+
+
+# --- what is left behind
+
+
+def test_nothing_is_left_in_memory(record):
+    before = set(Path("/dev/shm").glob("graphtag-run-*")) if Path("/dev/shm").exists() else set()
+    record(*DECODE)
+    after = set(Path("/dev/shm").glob("graphtag-run-*")) if Path("/dev/shm").exists() else set()
+    assert after <= before
+
+
+def test_the_gpu_tests_reader_agrees_with_the_official_schema(record, source_dir, monkeypatch):
+    monkeypatch.syspath_prepend(str(source_dir / "tests/gpu/inject"))
+    import pftrace
+
+    path = record(*DECODE, "push:x", "eager:2", "mark:m", "pop").traces[0]
+    official, own = RecordingFile(path), pftrace.Trace(path)
+    assert [(one.name, one.category, one.start, one.end, one.args) for one in own.slices] == [
+        (one.name, one.category, one.start, one.end, one.args) for one in official.events
+    ]
+    assert own.rest == 0 and own.ended()["kernels"] == 8
+    truth = {"1": {"region": "decode.attention", "graph": True, "launches": 6}}
+    assert pftrace.compare(own, truth, "graphed", say=lambda _: None)
+    assert not pftrace.compare(own, {"1": {**truth["1"], "region": "decode"}}, "graphed", say=lambda _: None), "a wrong name"
+    assert not pftrace.compare(own, {"1": {**truth["1"], "launches": 7}}, "graphed", say=lambda _: None), "a record that is missing"
+
+
+def test_the_library_alone_records_without_the_command(tmp_path):
+    library = str(BUILD / "libgraphtag_inject.so")
+    env = environment(CUDA_INJECTION64_PATH=library, NVTX_INJECTION64_PATH=library, GRAPHTAG_RUN_OUT=str(tmp_path))
+    subprocess.run([FAKE / "cuda_program", *DECODE], check=True, timeout=60, env=env)
+    assert only(list(tmp_path.glob("*.pftrace"))).regions() == {("decode.attention", True): 6}
