@@ -227,7 +227,7 @@ void add_run(CLI::App& verb, RunArguments& run) {
                                          "'" + text + "' is not COUNT or COUNTxSIZE (2 to 4096 of 4K to 64M), such as 64x1M");
             run.buffers = *buffers;
           },
-          "Buffers that CUPTI fills while they wait to be written (24x1M)")
+          "Buffers that CUPTI fills; more of them where records were dropped")
       ->type_name("COUNT[xSIZE]");
   verb.add_option("--nvtx-domains", run.nvtx_domains, "Only ranges of these NVTX domains; 'default' is the one without a name")
       ->type_name("A,B,..");

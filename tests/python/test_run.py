@@ -216,6 +216,13 @@ def test_out_that_cannot_be_made(graphtag, tmp_path):
     assert done.returncode == 3 and "file/folder" in done.stderr
 
 
+def test_each_option_is_in_the_help_and_in_the_documentation(run, source_dir):
+    text = run("run", "--help").stdout
+    documented = (source_dir / "docs/run.md").read_text()
+    for option in ("-o", "--delay", "--duration", "--start-on", "--no-api", "--max-size", "--buffers", "--nvtx-domains"):
+        assert option in text and f"`{option}" in documented, option
+
+
 def test_quiet_says_warnings_alone(record):
     assert record(*DECODE, options=["-q"]).stderr == ""
 
