@@ -3,10 +3,22 @@
 #include <cxxabi.h>
 
 #include <cstdlib>
+#include <cstring>
+
+#include "model/ids.h"
 
 namespace graphtag {
 
 KernelNames::Name& KernelNames::of(const char* mangled) {
+  Recent& recent = recent_[mix_bits(reinterpret_cast<std::uintptr_t>(mangled)) % recent_.size()];
+  if (mangled == nullptr || recent.mangled != mangled || std::strcmp(recent.name->mangled.c_str(), mangled) != 0) {
+    Name& name = find_or_make(mangled);  // may forget all recent ones
+    recent = {mangled, &name};
+  }
+  return *recent.name;
+}
+
+KernelNames::Name& KernelNames::find_or_make(const char* mangled) {
   const std::string_view key = mangled == nullptr ? std::string_view("?") : std::string_view(mangled);
   if (const auto found = names_.find(key); found != names_.end()) return *found->second;
   auto name = std::make_unique<Name>();
@@ -22,6 +34,7 @@ KernelNames::Name& KernelNames::of(const char* mangled) {
   const std::size_t bytes = sizeof(Name) + name->mangled.size() + name->text.size();
   if (bytes_ + bytes > kBytes) {
     names_.clear();
+    recent_.fill({});
     bytes_ = 0;
   }
   bytes_ += bytes;
