@@ -1,7 +1,7 @@
 // The layout of graphtag's own recordings: what record/ writes and trace/perfetto/ reads. docs/recording.md has it in prose.
 //
-// A recording is a Perfetto trace (.pftrace): TracePackets, appended, never changed. Each write(2) is whole packets, so a file that ends
-// anywhere is a trace up to its last whole packet. Times are Unix time in ns, on the clock BOOTTIME, which a ClockSnapshot sets equal to
+// A recording is a Perfetto trace (.pftrace): TracePackets, appended, never changed. Each write(2) is whole packets. A file that ends anywhere (a kill
+// within a write) is a trace up to its last whole packet, the last slice perhaps without its END. Times are Unix time in ns, on the clock BOOTTIME, which a ClockSnapshot sets equal to
 // REALTIME. A file has one or more *chapters*; each begins with the packets that all others need, so that a file of a ring (a segment) can be
 // read alone, and so that files of several processes can be joined by `cat`.
 //

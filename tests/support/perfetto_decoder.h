@@ -1,6 +1,7 @@
 // Decodes Perfetto files for tests, by the schema's field numbers and without the writer's code.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -40,8 +41,10 @@ struct DecodedSlice {
 struct DecoderRules {
   bool ascending = true;       // times of a sequence
   bool described_once = true;  // tracks
-  // A recording (base/recording_layout.h).
-  static DecoderRules of_recordings() { return {false, false}; }
+  bool complete = true;        // each slice has its END; else those that have none are left out
+  // A recording (base/recording_layout.h), and one whose process was killed while it wrote.
+  static DecoderRules of_recordings() { return {false, false, true}; }
+  static DecoderRules of_killed_recordings() { return {false, false, false}; }
 };
 
 // The packets of `bytes` up to the last whole one.
@@ -346,9 +349,15 @@ class DecodedTrace {
         stack.pop_back();
       }
     }
+    std::size_t ended = slices_.size();
     for (const auto& [track, stack] : open) {
-      if (!stack.empty()) throw std::runtime_error("slice without an END");
+      for (const std::size_t slice : stack) ended = std::min(ended, slice);
     }
+    for (const auto& [track, stack] : open) {
+      if (!stack.empty() && rules_.complete) throw std::runtime_error("slice without an END");
+    }
+    if (slices_.size() > ended + 1) throw std::runtime_error("slice without an END that is not the last");
+    slices_.resize(ended);
   }
 
   DecoderRules rules_;
