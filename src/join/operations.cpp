@@ -10,6 +10,7 @@
 
 #include "join/args_names.h"
 #include "join/earlier_run.h"
+#include "join/launch_names.h"
 #include "join/overlay.h"
 #include "join/own_names.h"
 #include "join/tokens.h"
@@ -79,7 +80,8 @@ class Builder final : public EventVisitor {
         names_(table.names),
         args_(std::move(earlier), table.annotations.annotations()),
         own_names_(table.annotations),
-        overlay_(table.annotations.annotations()) {}
+        overlay_(table.annotations.annotations()),
+        launch_names_(table.annotations.annotations()) {}
 
   Result<void> on_events_begin(const TraceInfo& info) override {
     own_names_.begin(info);
@@ -87,7 +89,10 @@ class Builder final : public EventVisitor {
   }
 
   Result<void> on_event(const Event& event) override {
-    if (!is_gpu_operation(event.kind)) return {};
+    if (!is_gpu_operation(event.kind)) {
+      launch_names_.add_host(event);
+      return {};
+    }
     if (!event.start_ns || event.duration_ns < 0) {
       ++table_.bad_times;
       return {};
@@ -108,6 +113,8 @@ class Builder final : public EventVisitor {
       join(event, operation);
     } else {
       name_outside_graphs(event, operation);
+      if (event.correlation)
+        launch_names_.add_operation(static_cast<std::uint32_t>(table_.operations.size()), *event.correlation);
     }
     table_.operations.push_back(operation);
     return {};
@@ -115,6 +122,7 @@ class Builder final : public EventVisitor {
 
   // What can only be said once everything is known: why what has no name has none.
   void finish(bool marked_as_annotated) {
+    launch_names_.name(table_.operations);
     const bool no_annotations = table_.annotations.empty() && !marked_as_annotated && !any_name_in_args_ && !own_names_.any();
     for (GpuOperation& operation : table_.operations) {
       if (operation.replay == kNoReplay) continue;
@@ -199,6 +207,7 @@ class Builder final : public EventVisitor {
   ArgsNames args_;
   OwnNames own_names_;
   Overlay overlay_;
+  LaunchNames launch_names_;
   std::string storage_;
   bool any_name_in_args_ = false;
   std::uint32_t last_replay_ = kNoReplay;

@@ -1,4 +1,5 @@
 // The join over traces recorded on an H200.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,6 +33,7 @@ const Annotation& annotation_of(const OperationTable& table, const GpuOperation&
 struct Count {
   const char* trace;
   std::size_t operations, graphed, named;
+  std::size_t eager = 0;  // named by the user annotations around their launch
 };
 void PrintTo(const Count& count, std::ostream* out) {
   *out << count.trace;
@@ -42,23 +44,37 @@ class RecordedTraces : public ::testing::TestWithParam<Count> {};
 // Counted in the files with a few lines of Python.
 TEST_P(RecordedTraces, HaveTheirOperationsAndNames) {
   const OperationTable table = read(GetParam().trace, sources_of(GetParam().trace));
-  std::size_t graphed = 0, named = 0;
+  std::size_t graphed = 0, named = 0, eager = 0;
   for (const GpuOperation& operation : table.operations) {
     graphed += operation.replay != kNoReplay;
-    named += operation.annotation != AnnotationId::none;
+    (operation.replay != kNoReplay ? named : eager) += operation.annotation != AnnotationId::none;
     EXPECT_EQ(operation.annotation != AnnotationId::none, is_provenance(operation.origin));
   }
   EXPECT_EQ(table.operations.size(), GetParam().operations);
   EXPECT_EQ(graphed, GetParam().graphed);
   EXPECT_EQ(named, GetParam().named);
+  EXPECT_EQ(eager, GetParam().eager);
 }
 
 INSTANTIATE_TEST_SUITE_P(H200, RecordedTraces,
                          ::testing::Values(Count{"two_phases", 21, 21, 18}, Count{"train_step", 678, 672, 633},
                                            Count{"lanes", 102, 99, 81}, Count{"three_graphs", 57, 54, 45},
-                                           Count{"all_reduce_rank0", 96, 80, 80}, Count{"all_reduce_rank1", 168, 140, 140},
+                                           Count{"all_reduce_rank0", 96, 80, 80, 4}, Count{"all_reduce_rank1", 168, 140, 140, 4},
                                            Count{"decode_60", 41280, 41280, 41040}, Count{"train_step_cuspy", 678, 672, 633}),
                          [](const auto& tested) { return std::string(tested.param.trace); });
+
+// Eager NCCL kernels under a user annotation have the region that the captured ones have, but for their keys.
+TEST(RecordedTraces, EagerWorkHasTheRegionsOfTheReplays) {
+  const OperationTable table = read("all_reduce_rank0", sources_of("all_reduce_rank0"));
+  std::size_t compared = 0;
+  for (const GpuOperation& operation : table.operations) {
+    if (operation.replay != kNoReplay || operation.annotation == AnnotationId::none) continue;
+    EXPECT_THAT(table.names[operation.name], ::testing::StartsWith("ncclDevKernel_AllReduce"));
+    EXPECT_THAT(region_components(annotation_of(table, operation)), ::testing::ElementsAre("all_reduce"));
+    ++compared;
+  }
+  EXPECT_EQ(compared, 4U);
+}
 
 // Cuspy writes the annotations of its process into args: they must be those of the pickle, typed.
 TEST(RecordedTraces, ArgsOfCuspyGiveTheAnnotationsOfThePickle) {

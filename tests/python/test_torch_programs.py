@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 
 import fake_cuda
 import pytest
@@ -226,12 +227,38 @@ def test_a_region_is_a_range_outside_captures_and_a_scope_inside(tmp_path):
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
         with gat.region({"name": "eager", "bs": 8}):
             torch.ones(2) + 1
+        with gat.region({"name": "plain"}):
+            torch.ones(2) + 1
     with gat.region("quiet"):
         pass
     with gat.graph(graph, stream=fake_cuda.Stream(), enable_annotations=True), gat.region("graphed"):
         fake_cuda.launch()
     assert named(graph) == ["graphed"]
-    assert [event.name for event in profiler.events() if event.name in ("eager", "graphed", "quiet")] == ["eager"]
+    ranges = [event.name for event in profiler.events() if not event.name.startswith("aten::")]
+    assert [json.loads(name) if name.startswith("{") else name for name in ranges] == [{"name": "eager", "bs": 8}, "plain"]
+
+
+def test_a_region_is_entered_by_several_threads_at_once():
+    region, inside = gat.region("a"), threading.Barrier(2)
+
+    def enter():
+        with region, region:
+            inside.wait(timeout=60)
+
+    threads = [threading.Thread(target=enter) for _ in range(2)]
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]):
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not any(thread.is_alive() for thread in threads)
+
+
+def test_modules_are_named_in_an_eager_run_too():
+    net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
+    with gat.annotate_modules(net, prefix="m"), torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
+        net(torch.ones(1, 2))
+    assert [event.name for event in profiler.events() if not event.name.startswith("aten::")] == ["m", "m.0", "m.1"]
 
 
 class Profiler:

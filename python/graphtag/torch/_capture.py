@@ -90,13 +90,16 @@ class graph(torch_graph):
             return
         with contextlib.suppress(Error):
             recording.read_boundary()
+        kept = False
         try:
             super().__exit__(*error)
-            _lifetime.track(self.cuda_graph, recording.graph_id, recording.config.key_by)
-        except BaseException:
-            _stacks.forget(recording.graph_id)
-            raise
+            if error[0] is None:
+                kept = True
+                with contextlib.suppress(Error):
+                    _lifetime.track(self.cuda_graph, recording.graph_id, recording.config.key_by)
         finally:
+            if not kept:
+                _lifetime.drop(recording.graph_id)
             if self._graphtag_hook is not None:
                 self._graphtag_hook.remove()
             recording.close()

@@ -37,6 +37,16 @@ class Tracked:
         _stacks.forget(self.graph_id)
 
 
+def drop(graph_id: int) -> None:
+    """The capture into this graph failed: nothing of it stays in the view."""
+    from . import _stacks
+
+    execs = {node_id >> 32 for node_id, _, template in _ext.live_nodes() if template == graph_id}
+    for number in (*execs, graph_id):
+        _ext.destroyed(number)
+    _stacks.forget(graph_id)
+
+
 def ids_of(graph_id: int) -> list[int]:
     """The ids that nodes of this template are keyed by now: its exec graph's, else its own."""
     tracked = _tracked.get(graph_id)

@@ -156,28 +156,37 @@ def mark_stream(stream: torch.cuda.Stream, annotation: str | dict[str, Any]) -> 
     return MarkStream(stream, annotation)
 
 
+def _range_name(annotation: str | dict[str, Any]) -> str:
+    """A name alone, or the object's JSON: traces keep nothing but the name of a range, and `graphtag report` reads this one back."""
+    if isinstance(annotation, str):
+        return annotation
+    if annotation.keys() == {"name"} and isinstance(annotation["name"], str):
+        return annotation["name"]
+    return json.dumps(annotation, ensure_ascii=False)
+
+
 class Region:
     """region(...)."""
 
     def __init__(self, annotation: str | dict[str, Any]) -> None:
         self._annotation = checked(annotation)
-        self._open: list[Any] = []
+        self._range_name = _range_name(self._annotation)
+        self._local = threading.local()
 
     def __enter__(self) -> None:
         inner: Any = None
         if _ext.active():
             inner = Mark(self._annotation, True)
         elif torch.autograd.profiler._is_profiler_enabled:
-            name, keys = self._annotation, None
-            if isinstance(self._annotation, dict):
-                name, keys = str(self._annotation.get("name", "")), json.dumps(self._annotation, ensure_ascii=False)
-            inner = torch.profiler.record_function(name, keys)
+            inner = torch.profiler.record_function(self._range_name)
         if inner is not None:
             inner.__enter__()
-        self._open.append(inner)
+        if not hasattr(self._local, "open"):
+            self._local.open = []
+        self._local.open.append(inner)
 
     def __exit__(self, *error: object) -> None:
-        inner = self._open.pop()
+        inner = self._local.open.pop()
         if inner is not None:
             inner.__exit__(*error)
 
@@ -187,5 +196,6 @@ class Region:
 
 def region(annotation: str | dict[str, Any]) -> Region:
     """One marker for captured and eager work: while a capture records it is mark_kernels(annotation); elsewhere, while a profiler runs, a
-    torch.profiler.record_function range of that name (the keys as its argument); else nothing."""
+    torch.profiler.record_function range of that name (of its JSON, where there are more keys), by which `graphtag report` names the work that
+    is launched within it and its backward; else nothing."""
     return Region(annotation)

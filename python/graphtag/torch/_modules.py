@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from ._marks import Mark
+from ._marks import Region
 
 
 class ModuleAnnotations:
@@ -29,7 +29,7 @@ class ModuleAnnotations:
         self.remove()
 
     def _add(self, module: torch.nn.Module, name: str) -> None:
-        mark = Mark(name, True)
+        mark = Region(name)
 
         # A compiler must not trace these: it would leave them out. It breaks the graph here instead.
         @torch.compiler.disable
@@ -38,7 +38,7 @@ class ModuleAnnotations:
 
         @torch.compiler.disable
         def leave(*_: Any) -> None:
-            mark.__exit__()
+            mark.__exit__(None, None, None)
 
         self.names.append(name)
         self._hooks.append(module.register_forward_pre_hook(enter, prepend=True))
@@ -47,7 +47,8 @@ class ModuleAnnotations:
 
 
 def annotate_modules(model: torch.nn.Module, prefix: str = "", pattern: str | None = None) -> ModuleAnnotations:
-    """Names the work of every submodule, forward and backward, by its qualified name ("layers.0.mlp"), with `prefix` and a dot before it.
+    """Names the work of every submodule, forward and backward, by its qualified name ("layers.0.mlp"), with `prefix` and a dot before it: captured
+    work as mark_kernels does, eager work under a profiler as region does.
 
     `pattern` (a regular expression) keeps the modules whose full name has a match. The model itself is named `prefix`, or not at all. Containers
     whose forward is never called (ModuleList) name nothing themselves. Under torch.compile each named module breaks the graph: work that
