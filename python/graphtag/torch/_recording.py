@@ -8,7 +8,7 @@ from .. import _ext
 from .._errors import Error, UnavailableError
 from .._live import available
 from .._window import Window
-from . import _backward_seam, _stacks, _streams
+from . import _backward_seam, _stacks
 from ._config import Config
 
 _lock = threading.Lock()
@@ -23,7 +23,6 @@ class Recording:
         self.window = Window(config.observer)
         self.graph_handle = 0  # the CUgraph that is captured into; 0 until known
         self.graph_id = 0
-        self._watches = False
 
     def open(self) -> None:
         """Raises BusyError (a RuntimeError) where callbacks were asked for and somebody else has them."""
@@ -31,9 +30,6 @@ class Recording:
         self.window.open()
         with _lock:
             _open.append(self)
-        self._watches = self.uses_boundaries
-        if self._watches:
-            _streams.watch(add_stream)
         if self.config.record_py_stacks:
             _stacks.begin(self.config.py_stack_filter_paths)
 
@@ -41,9 +37,6 @@ class Recording:
         with _lock:
             if self in _open:
                 _open.remove(self)
-        if self._watches:
-            self._watches = False
-            _streams.unwatch()
         if self.config.record_py_stacks:
             _stacks.end()
         self.window.close()
