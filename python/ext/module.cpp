@@ -6,4 +6,5 @@ NB_MODULE(_ext, m) {
   graphtag::python::bind_calls(m);
   graphtag::python::bind_files(m);
   graphtag::python::bind_stacks(m);
+  graphtag::python::bind_record(m);
 }

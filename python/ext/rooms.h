@@ -11,6 +11,7 @@ void bind_scope(nanobind::module_& m);
 void bind_calls(nanobind::module_& m);
 void bind_files(nanobind::module_& m);
 void bind_stacks(nanobind::module_& m);
+void bind_record(nanobind::module_& m);
 
 // From a str (the name) or a dict.
 gt_annotation annotation_of(nanobind::handle value);

@@ -29,6 +29,7 @@ except ImportError as error:
 from ._command import annotate, check, command_path, report
 from ._live import Resolution, annotations, available, doctor, forget, resolve, snapshot
 from ._load import AnnotationFile, load
+from ._record import Recording, record
 from ._rows import Rows
 from ._window import Window, window
 
@@ -42,6 +43,7 @@ __all__ = [
     "InvalidError",
     "NotFoundError",
     "OutOfMemoryError",
+    "Recording",
     "RefusedError",
     "Resolution",
     "Rows",
@@ -55,6 +57,7 @@ __all__ = [
     "doctor",
     "forget",
     "load",
+    "record",
     "report",
     "resolve",
     "scope",
