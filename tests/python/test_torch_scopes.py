@@ -350,7 +350,7 @@ def test_launch_stacks_leave_folders_out(tmp_path):
     assert __file__ not in next(iter(gat.get_kernel_py_stacks().values()))
 
 
-# --- backward, where marks meet the autograd adaptor (test_backward.py has the rest)
+# --- backward, where marks meet the autograd adaptor (test_backward*.py have the rest)
 
 
 class Launch(torch.autograd.Function):

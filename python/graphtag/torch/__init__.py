@@ -21,7 +21,7 @@ except ImportError as error:
 
 from ._capture import graph, make_graphed_callables
 from ._collectives import annotate_collectives
-from ._export import export, trace_handler
+from ._export import export, profile, profiler_writes_node_ids, trace_handler
 from ._install import install, uninstall
 from ._marks import get_stream_for_pg, mark_kernels, mark_stream, region
 from ._modules import ModuleAnnotations, annotate_modules
@@ -45,6 +45,8 @@ __all__ = [
     "make_graphed_callables",
     "mark_kernels",
     "mark_stream",
+    "profile",
+    "profiler_writes_node_ids",
     "region",
     "trace_handler",
     "uninstall",

@@ -6,11 +6,28 @@ import os
 import socket
 import tempfile
 import time
+import warnings
+from types import TracebackType
 from typing import Any, Callable, Mapping
 
+import torch
+
 from .. import _command, _live
+from .._record import record
 
 _GRAPH_LANES = ("none", "all")
+# The first PyTorch whose profiler (Kineto) writes which node of a graph a kernel is of.
+_FIRST_WITH_NODE_IDS = (2, 12)
+_NO_NODE_IDS = (
+    "the profiler of PyTorch {version} does not write which node of a graph a kernel is of, so graphed work stays unnamed in its traces: use "
+    "graphtag.record or graphtag.torch.profile instead, or PyTorch 2.12 or newer"
+)
+
+
+def profiler_writes_node_ids() -> bool:
+    """Does torch.profiler write which node of a graph a kernel is of? Without, its traces cannot be named: record() makes ones that are."""
+    version = torch.__version__.split("+")[0].split(".")
+    return tuple(int(part) for part in version[:2]) >= _FIRST_WITH_NODE_IDS
 
 
 def export(
@@ -25,12 +42,14 @@ def export(
 
     `annotations` are those of this process, or a mapping of node ids as of get_kernel_annotations(). With graph_lanes="all" graphed work moves to
     the lane its annotation asks for ("stream"), the rest of it to `default_stream`. ValueError for anything else, and for lanes with an empty
-    mapping. Call it once the profiler has stopped.
+    mapping. Call it once the profiler has stopped. RuntimeWarning where profiler_writes_node_ids() is False: then work in graphs stays unnamed.
     """
     if graph_lanes not in _GRAPH_LANES:
         raise ValueError(f"graph_lanes must be one of {', '.join(map(repr, _GRAPH_LANES))}, not {graph_lanes!r}")
     if graph_lanes == "all" and annotations is not None and not annotations:
         raise ValueError("graph_lanes='all' moves work by its annotations, and there are none")
+    if not profiler_writes_node_ids():
+        warnings.warn(_NO_NODE_IDS.format(version=torch.__version__), RuntimeWarning, stacklevel=2)
     with tempfile.TemporaryDirectory(prefix="graphtag-") as folder:
         trace = os.path.join(folder, "trace.json")
         names = os.path.join(folder, "annotations.json")
@@ -58,3 +77,46 @@ def trace_handler(
         export(prof, os.path.join(os.fspath(folder), name), graph_lanes=graph_lanes)
 
     return write
+
+
+class profile:
+    """Profiles what runs within it (a with statement), and writes the trace to `path` with the names in: .json, .json.gz, .pftrace or .pftrace.gz.
+
+    By torch.profiler.profile(**options) where profiler_writes_node_ids(), as export() does; else by graphtag.record, which leaves `options` aside and
+    knows no operators of the host. `graph_lanes` as in export(). Synchronises with the GPU at its end.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], graph_lanes: str = "none", **options: Any) -> None:
+        if graph_lanes not in _GRAPH_LANES:
+            raise ValueError(f"graph_lanes must be one of {', '.join(map(repr, _GRAPH_LANES))}, not {graph_lanes!r}")
+        self.path = os.fspath(path)
+        self.profiler: Any = None  # the torch.profiler.profile, if it is that which runs
+        self._lanes = graph_lanes
+        self._options = options
+        self._recording: Any = None
+        self._folder: Any = None
+
+    def __enter__(self) -> profile:
+        if profiler_writes_node_ids():
+            activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+            self.profiler = torch.profiler.profile(**{"activities": activities, **self._options})
+            self.profiler.__enter__()
+            return self
+        self._folder = tempfile.TemporaryDirectory(prefix="graphtag-")
+        self._recording = record(os.path.join(self._folder.name, "trace.pftrace"))
+        self._recording.begin()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        torch.cuda.synchronize()
+        if self.profiler is not None:
+            self.profiler.__exit__(kind, error, trace)
+            if kind is None:
+                export(self.profiler, self.path, graph_lanes=self._lanes)
+            return
+        try:
+            self._recording.end()
+            if kind is None:
+                _command.annotate(self._recording.path, self.path, lanes=self._lanes, force=True)
+        finally:
+            self._folder.cleanup()
