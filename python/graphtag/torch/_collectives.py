@@ -137,6 +137,13 @@ _METHODS: dict[str, tuple[str, Callable[[tuple[Any, ...], dict[str, Any]], _Call
     "barrier": ("barrier", _nothing),
 }
 
+# NCCL's backend of PyTorch 2.15 and newer ("nccl2") calls them so, and lists each tensor's size as a split.
+_NAMES_OF_NCCL2 = {
+    "allreduce": "all_reduce", "allreduce_coalesced": "all_reduce", "_allgather_base": "allGatherSingleImpl",
+    "_reduce_scatter_base": "reduceScatterSingleImpl", "all_to_allv": "all_to_all_v_single", "coalesced": "batch_op_issue",
+}  # fmt: skip
+_NCCL2 = ("ProcessGroupNCCL2", "ProcessGroupNCCLLazy")
+
 _local = threading.local()
 _originals: dict[str, Any] = {}
 _lanes = False
@@ -170,9 +177,19 @@ def _ranks_of(group: Any) -> list[int]:
         return list(range(group.size()))
 
 
+def _is_nccl2(group: Any) -> bool:
+    try:
+        return type(group._get_backend(torch.device("cuda"))).__name__ in _NCCL2
+    except (AttributeError, RuntimeError):
+        return False
+
+
 def metadata(group: Any, name: str, call: _Call, asynchronous: bool = True) -> dict[str, Any]:
     """What Kineto writes for this collective, by the same keys; what is not known is left out."""
     ranks = _ranks_of(group)
+    if _is_nccl2(group):
+        name = _NAMES_OF_NCCL2.get(name, name)
+        call = call._replace(in_split=[tensor.numel() for tensor in call.inputs], out_split=[tensor.numel() for tensor in call.outputs])
     known = {
         "name": f"nccl:{name}",
         "Collective name": name,
