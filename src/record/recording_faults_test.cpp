@@ -17,13 +17,17 @@
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define GRAPHTAG_SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define GRAPHTAG_SANITIZED
+#endif
 #endif
 
+#if !defined(GRAPHTAG_SANITIZED)
 // How often anything in this program allocates, on whatever thread.
 namespace {
 std::atomic<std::uint64_t> allocations{0};
 }
-#if !defined(GRAPHTAG_SANITIZED)
 void* operator new(std::size_t size) {
   ++allocations;
   if (void* block = std::malloc(size == 0 ? 1 : size)) return block;
