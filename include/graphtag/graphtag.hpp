@@ -313,6 +313,90 @@ class [[nodiscard]] Window {
   gt_window handle_{0};
 };
 
+// --- Recordings ---
+
+struct RecordingOptions {
+  bool api = true;                                           // CUDA calls of the host too
+  bool annotations = false;                                  // an annotation file beside it at the end
+  std::uint64_t max_bytes{};                                 // 0: no limit
+  std::uint32_t buffer_count{}, buffer_bytes{}, flush_ms{};  // 0: as graphtag.h has them
+  std::string metadata{};                                    // a JSON object; empty: none
+};
+
+// While it lives, what the GPUs do goes into a Perfetto trace.
+class [[nodiscard]] Recording {
+ public:
+  [[nodiscard]] explicit Recording(std::string_view path, const RecordingOptions& options = {}) {
+    detail::check(begin(path, options));
+  }
+  // Not going on if `error` is set.
+  [[nodiscard]] Recording(std::string_view path, const RecordingOptions& options, std::error_code& error) noexcept {
+    detail::store(begin(path, options), error);
+  }
+  Recording(Recording&& other) noexcept : handle_(std::exchange(other.handle_, gt_recording{0})) {}
+  Recording& operator=(Recording&& other) noexcept {
+    if (this != &other) {
+      std::error_code ignored;
+      end(ignored);
+      handle_ = std::exchange(other.handle_, gt_recording{0});
+    }
+    return *this;
+  }
+  ~Recording() {
+    std::error_code ignored;
+    end(ignored);
+  }
+
+  explicit operator bool() const noexcept { return handle_.value != 0; }
+  gt_recording handle() const noexcept { return handle_; }
+
+  // Ends it now. Throws where something could not be written.
+  gt_record_stats end() {
+    gt_record_stats stats = empty_stats();
+    if (handle_.value != 0) detail::check(gt_record_end(std::exchange(handle_, gt_recording{0}), &stats));
+    return stats;
+  }
+  gt_record_stats end(std::error_code& error) noexcept {
+    gt_record_stats stats = empty_stats();
+    error.clear();
+    if (handle_.value != 0) detail::store(gt_record_end(std::exchange(handle_, gt_recording{0}), &stats), error);
+    return stats;
+  }
+  void flush(std::uint32_t timeout_ms) { detail::check(gt_record_flush(handle_, timeout_ms)); }
+  void flush(std::uint32_t timeout_ms, std::error_code& error) noexcept {
+    detail::store(gt_record_flush(handle_, timeout_ms), error);
+  }
+  gt_record_stats stats() const {
+    gt_record_stats stats = empty_stats();
+    detail::check(gt_record_stats_get(handle_, &stats));
+    return stats;
+  }
+
+ private:
+  static gt_record_stats empty_stats() noexcept {
+    gt_record_stats stats{};
+    stats.size = sizeof stats;
+    return stats;
+  }
+  gt_status begin(std::string_view path, const RecordingOptions& options) noexcept {
+    gt_record_options c{};
+    c.size = sizeof c;
+    c.flags =
+        (options.api ? 0U : std::uint32_t{GT_RECORD_NO_API}) | (options.annotations ? std::uint32_t{GT_RECORD_ANNOTATIONS} : 0U);
+    c.buffer_count = options.buffer_count;
+    c.buffer_bytes = options.buffer_bytes;
+    c.flush_ms = options.flush_ms;
+    c.max_bytes = options.max_bytes;
+    c.path = path.data();
+    c.path_length = path.size();
+    c.metadata = options.metadata.empty() ? nullptr : options.metadata.data();
+    c.metadata_length = options.metadata.size();
+    return gt_record_begin(&c, &handle_);
+  }
+
+  gt_recording handle_{0};
+};
+
 // --- Graphs: handles of the CUDA driver or runtime ---
 
 inline void label_graph(const void* graph, std::string_view json) {

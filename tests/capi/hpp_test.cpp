@@ -1,6 +1,9 @@
 // The C++ layer.
 #include "graphtag/graphtag.hpp"
 
+#include <unistd.h>
+
+#include <filesystem>
 #include <thread>
 
 #include "tests/capi/fixture.h"
@@ -107,6 +110,34 @@ TEST_F(Hpp, ScopesAreTakenToOtherThreads) {
     EXPECT_EQ(gt::Scope::current().json(GT_JSON_PATH), R"({"name":"inner","graphtag.path":["outer","inner"]})");
   }).join();
   EXPECT_EQ(open.with(gt::Annotation{"inner"}).json(GT_JSON_PATH), R"({"name":"inner","graphtag.path":["outer","inner"]})");
+}
+
+TEST_F(Hpp, RecordsWhileARecordingLives) {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("graphtag-hpp-" + std::to_string(getpid()) + ".pftrace");
+  {
+    gt::RecordingOptions options;
+    options.metadata = R"({"run":1})";
+    gt::Recording recording{path.string(), options};
+    gt::Recording moved{std::move(recording)};
+    EXPECT_TRUE(moved);
+    EXPECT_FALSE(recording);  // NOLINT(bugprone-use-after-move)
+    EXPECT_NE(gt_recording_active(), 0);
+    moved.flush(20'000);
+    EXPECT_EQ(moved.stats().kernels, 0U);
+    std::error_code error;
+    const gt::Recording second{path.string(), {}, error};
+    EXPECT_EQ(error.value(), GT_ERROR_BUSY);
+    EXPECT_FALSE(second);
+    EXPECT_THROW(gt::Recording{path.string()}, gt::Error);
+    EXPECT_EQ(moved.end().state, static_cast<gt_record_state>(GT_RECORD_ENDED));
+    EXPECT_EQ(gt_recording_active(), 0);
+    const gt::Recording goes_with_its_block{path.string()};
+    EXPECT_NE(gt_recording_active(), 0);
+  }
+  EXPECT_EQ(gt_recording_active(), 0);
+  EXPECT_GT(std::filesystem::file_size(path), 0U);
+  std::filesystem::remove(path);
 }
 
 TEST_F(Hpp, SaysWhetherItWorks) {
