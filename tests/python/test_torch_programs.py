@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import warnings
 
 import fake_cuda
 import pytest
@@ -291,6 +292,16 @@ def test_export_refuses_what_makes_no_sense(tmp_path):
         gat.export(Profiler(), tmp_path / "x.json", annotations={}, graph_lanes="all")
     with pytest.raises(graphtag.InvalidError):
         gat.export(Profiler(), tmp_path / "x.unknown", annotations=decode_annotations())
+
+
+@pytest.mark.parametrize(("version", "writes"), [("2.4.0", False), ("2.11.0+cu130", False), ("2.12.0a0+git12", True), ("2.15.0+cu132", True), ("3.0", True)])
+def test_export_says_where_the_profiler_writes_no_node_ids(tmp_path, monkeypatch, version, writes):
+    monkeypatch.setattr(torch, "__version__", version)
+    assert gat.profiler_writes_node_ids() == writes
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        gat.export(Profiler(), tmp_path / "x.json", annotations=decode_annotations())
+    assert [version in str(warning.message) and "graphtag.record" in str(warning.message) for warning in caught] == [True] * (not writes)
 
 
 def test_the_trace_handler_writes_one_file_a_cycle(tmp_path):
