@@ -117,7 +117,7 @@ def test_without_compiler_and_hooks_forward_alone_is_named(tmp_path):
     code = """
 import json
 from torch_scopes import *
-del torch.autograd.graph.node_creation_hook
+vars(torch.autograd.graph).pop("node_creation_hook", None)
 with Window():
     before = backward.available()
     enabled = backward.enable()
