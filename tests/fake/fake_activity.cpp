@@ -1,6 +1,7 @@
 #include "tests/fake/fake_activity.h"
 
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <thread>
@@ -40,6 +41,12 @@ std::uint32_t number_of(ActivityKind kind) {
 }
 
 }  // namespace
+
+FakeActivity::~FakeActivity() {
+  if (!taken_over_) return;
+  std::free(current_.bytes);
+  for (const Buffer& buffer : full_) std::free(buffer.bytes);
+}
 
 bool FakeActivity::kernel(const Kernel& kernel) {
   vendor::KernelRecord record{};

@@ -17,6 +17,11 @@ namespace graphtag::fake {
 
 class FakeActivity {
  public:
+  FakeActivity() = default;
+  ~FakeActivity();
+  FakeActivity(const FakeActivity&) = delete;
+  FakeActivity& operator=(const FakeActivity&) = delete;
+
   // --- the script. Records of kinds that were not asked for are not made; each returns whether it stands in a buffer (else it was dropped).
   struct Kernel {
     const char* name = "_Z6kernelv";  // must last
@@ -57,7 +62,7 @@ class FakeActivity {
 
   // Buffers that are full are kept until they are flushed, or for good.
   void keep_full_buffers(bool keep);
-  // Another tool registers its callbacks in place of the client's.
+  // Another tool registers its callbacks in place of the client's: it gets the buffers, and frees them.
   void take_over();
   // The next start() is refused.
   void refuse_next_start();

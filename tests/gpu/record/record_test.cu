@@ -1,12 +1,14 @@
 // Recordings on a GPU: as many kernel records as were launched, each with the name that was open when its node was created, or, outside graphs, when it
 // was launched; what was dropped is counted.
 //
-// usage: record_test million|tiny|threads|flush FOLDER
+// usage: record_test million|tiny|threads|flush|again|exit FOLDER
 //
 //   million   a graph of 700 nodes, replayed until a million kernels have run
 //   tiny      the same, shorter, with two buffers of 4 KiB: records + dropped = launched
 //   threads   4 threads: captured graphs, a conditional graph, eager kernels between
 //   flush     a program that never synchronises: what of it is in the file after each second
+//   again     two recordings, and work between them that is in neither
+//   exit      a process that exits with its recording open
 //
 // A kernel's identity is its grid. Ends with 0 if all is right, 1 if not, 2 if CUDA or graphtag refused something, 77 where there is no GPU.
 #include <cuda_runtime.h>
@@ -289,7 +291,56 @@ int flush(const std::string& path) {
   return stats.kernels == launched ? 0 : 1;
 }
 
-int main_of(const std::string& what, const std::string& folder) {
+int again(const std::string& folder) {
+  constexpr int kReplays = 100, kSmall = 70;
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreate(&stream), "cudaStreamCreate");
+  Book book;
+  cudaGraphExec_t exec = nullptr;
+  bool right = true;
+  for (int round = 0; round < 2; ++round) {
+    const std::string path = folder + "/again" + std::to_string(round) + ".pftrace";
+    const gt_recording recording = begin(path, 0, 0);
+    // Captured in the first one, and named in both.
+    if (exec == nullptr) exec = instantiate(capture(stream, kSmall, 0, book));
+    for (auto& [size, known] : book) known.launches = kReplays;
+    for (int i = 0; i < kReplays; ++i) check(cudaGraphLaunch(exec, stream), "cudaGraphLaunch");
+    check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+    end(recording);
+    right = compare(path, book, 0) && right;
+    for (int i = 0; i < 50; ++i) check(cudaGraphLaunch(exec, stream), "cudaGraphLaunch");
+    check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  }
+  return right ? 0 : 1;
+}
+
+// Never ends its recording, nor waits for the GPU's last work but by exiting.
+[[noreturn]] void leave(const std::string& path, int replays) {
+  begin(path, 0, 0);
+  Book book;
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreate(&stream), "cudaStreamCreate");
+  const cudaGraphExec_t exec = instantiate(capture(stream, kNodes, 0, book));
+  for (int i = 0; i < replays; ++i) check(cudaGraphLaunch(exec, stream), "cudaGraphLaunch");
+  check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  std::exit(0);
+}
+
+int at_exit(const char* self, const std::string& folder) {
+  constexpr int kReplays = 20;
+  const std::string command = std::string("'") + self + "' leave '" + folder + "'";
+  if (std::system(command.c_str()) != 0) {
+    std::printf("FAILED: %s\n", command.c_str());
+    return 1;
+  }
+  Book book;
+  for (int node = 0; node < kNodes; ++node) {
+    book[key(grid(node, 0, 0))] = {"layer" + std::to_string(node / kNodesARegion) + ".thread0", kReplays};
+  }
+  return compare(folder + "/leave.pftrace", book, 0) ? 0 : 1;
+}
+
+int main_of(const char* self, const std::string& what, const std::string& folder) {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
     std::printf("skipped: no GPU\n");
@@ -300,7 +351,10 @@ int main_of(const std::string& what, const std::string& folder) {
   if (what == "tiny") return million(path, 200, 2, 4096);
   if (what == "threads") return threads(path);
   if (what == "flush") return flush(path);
-  std::fprintf(stderr, "record_test: million, tiny, threads or flush\n");
+  if (what == "again") return again(folder);
+  if (what == "leave") leave(path, 20);
+  if (what == "exit") return at_exit(self, folder);
+  std::fprintf(stderr, "record_test: million, tiny, threads, flush, again or exit\n");
   return 2;
 }
 
@@ -309,11 +363,11 @@ int main_of(const std::string& what, const std::string& folder) {
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    std::fprintf(stderr, "usage: record_test million|tiny|threads|flush FOLDER\n");
+    std::fprintf(stderr, "usage: record_test million|tiny|threads|flush|again|exit FOLDER\n");
     return 2;
   }
   try {
-    return gpu_test::main_of(argv[1], argv[2]);
+    return gpu_test::main_of(argv[0], argv[1], argv[2]);
   } catch (const std::exception& error) {
     std::printf("FAILED: the file cannot be read: %s\n", error.what());
     return 1;
