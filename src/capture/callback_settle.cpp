@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/unix_time.h"
 #include "capture/callback_observer.h"
 #include "capture/graph_walk.h"
-#include "base/unix_time.h"
 
 namespace graphtag {
 

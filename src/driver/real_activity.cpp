@@ -1,5 +1,6 @@
 // The functions of the real Activity. CUPTI's activity callbacks have no user pointer, so the driver that started is global.
 #include <atomic>
+#include <new>
 
 #include "base/reader_gate.h"
 #include "driver/real_state.h"
@@ -71,6 +72,17 @@ void use_system_thread_ids(State& state) noexcept {
   state.changed_thread_ids = set(vendor::kSystemThreadIds) == vendor::kCuptiSuccess;
 }
 
+void begin_turns(State& state) noexcept {
+  InstantiationTurns* turns = new (std::nothrow) InstantiationTurns;
+  state.turns.store(turns, std::memory_order_release);
+  if (turns != nullptr) watch_instantiations(state, true);
+}
+
+void end_turns(State& state) noexcept {
+  watch_instantiations(state, false);
+  if (InstantiationTurns* turns = state.turns.exchange(nullptr)) turns->close();
+}
+
 DriverResult stop(void* self) noexcept {
   State& state = state_of(self);
   const auto disable = state.get<std::int32_t (*)(std::uint32_t)>(Entry::activity_disable);
@@ -82,6 +94,7 @@ DriverResult stop(void* self) noexcept {
     if (code != vendor::kCuptiSuccess && result.ok()) result = from_cupti(code);
   }
   state.enabled_kinds = {};
+  end_turns(state);
   if (state.changed_thread_ids) {
     static_cast<void>(state.get<std::int32_t (*)(std::uint32_t)>(Entry::set_thread_id_type)(state.thread_ids_before));
     state.changed_thread_ids = false;
@@ -109,6 +122,7 @@ DriverResult start(void* self, ActivityBuffers* buffers, ActivityKinds wanted, A
     return result;
   }
   use_system_thread_ids(state);
+  begin_turns(state);
   state.enabled_kinds = {};
   for (std::size_t i = 0; i < kActivityKinds; ++i) {
     const auto kind = static_cast<ActivityKind>(i);
@@ -167,6 +181,17 @@ DriverResult call_name(void* self, bool of_driver, std::uint32_t callback_id, co
 }
 
 }  // namespace
+
+void watch_instantiations(State& state, bool wanted) noexcept {
+  const auto enable_callback =
+      state.get<std::int32_t (*)(std::uint32_t, void*, std::uint32_t, std::uint32_t)>(Entry::cupti_enable_callback);
+  void* subscriber = state.subscriber.load();
+  if (enable_callback == nullptr || subscriber == nullptr) return;
+  // A CUPTI that does not know one of them has no such call either.
+  for (const std::uint32_t call : vendor::kInstantiations) {
+    static_cast<void>(enable_callback(wanted ? 1 : 0, subscriber, vendor::kDriverDomain, call));
+  }
+}
 
 const ActivityTable kRealActivityTable = {start,           stop,     flush, detach, next_record, dropped, push_external_id,
                                           pop_external_id, call_name};

@@ -88,8 +88,18 @@ GraphEvent decode(std::uint8_t kind, const vendor::GraphData& data) {
   return event;
 }
 
+// Asked for of instantiations alone.
+void take_turn(State& state, const void* data) noexcept {
+  static thread_local InstantiationTurns* entered = nullptr;
+  const bool begins = static_cast<const vendor::CallData*>(data)->site == vendor::kCallBegins;
+  if (begins) entered = state.turns.load(std::memory_order_acquire);
+  if (entered == nullptr) return;
+  begins ? entered->enter() : entered->leave();
+}
+
 // CUPTI's callback: decodes and hands over, nothing else. Nothing here can throw, and on_graph_event is noexcept.
 void on_callback(void* user, std::uint32_t domain, std::uint32_t callback_id, const void* data) noexcept {
+  if (domain == vendor::kDriverDomain && data != nullptr) return take_turn(*static_cast<State*>(user), data);
   if (domain != vendor::kResourceDomain || callback_id >= kKindsByCallback.size() || data == nullptr) return;
   const std::uint8_t kind = kKindsByCallback[callback_id];
   const void* descriptor = static_cast<const vendor::ResourceData*>(data)->descriptor;
@@ -237,6 +247,7 @@ DriverResult subscribe(void* self, GraphObserver* observer, GraphEventSet events
   if (!result.ok()) return result;
   state.observer.store(observer, std::memory_order_release);
   state.subscriber.store(handle);
+  if (state.turns.load() != nullptr) watch_instantiations(state, true);
   result = from_cupti(enable(state, events));
   if (!result.ok()) {
     static_cast<void>(unsubscribe(self, nullptr));

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "driver/entry_points.h"
+#include "driver/instantiation_turns.h"
 #include "driver/real_driver.h"
 
 namespace graphtag {
@@ -21,6 +22,8 @@ struct RealDriver::State {
   ActivityKinds enabled_kinds;            // whoever starts and stops; so are the next two
   std::uint32_t thread_ids_before = 0;
   bool changed_thread_ids = false;
+  // Null while no activity is traced. Never freed: a callback may still be in it.
+  std::atomic<InstantiationTurns*> turns{nullptr};
 
   // The entry point as a function of this signature, or null.
   template <typename Function>
@@ -43,5 +46,8 @@ struct RealDriver::State {
 // The functions of a Driver whose self is a RealDriver::State (real_calls.cpp).
 extern const DriverTable kRealTable;
 extern const ActivityTable kRealActivityTable;
+
+// Asks for the calls of cuGraphInstantiate, or no longer, if there is a subscription to ask with (real_activity.cpp).
+void watch_instantiations(RealDriver::State& state, bool wanted) noexcept;
 
 }  // namespace graphtag

@@ -25,7 +25,16 @@ constexpr std::int32_t kCuptiInvalidParameter = 1;
 constexpr std::int32_t kCuptiNotInitialized = 15;
 constexpr std::int32_t kCuptiMultipleSubscribers = 39;
 
-constexpr std::uint32_t kResourceDomain = 3;  // CUPTI_CB_DOMAIN_RESOURCE
+constexpr std::uint32_t kDriverDomain = 1, kRuntimeDomain = 2, kResourceDomain = 3;  // CUPTI_CB_DOMAIN_*
+
+// Callback ids of the driver domain: cuGraphInstantiate, _v2, WithFlags, WithParams, WithParams_ptsz.
+constexpr std::array<std::uint32_t, 5> kInstantiations = {513, 578, 643, 656, 657};
+
+// The head of CUpti_CallbackData, for calls of the driver domain.
+struct CallData {
+  std::int32_t site;
+};
+constexpr std::int32_t kCallBegins = 0;  // CUPTI_API_ENTER; 1: it returns
 
 // GraphEventKind -> callback id of the resource domain
 constexpr std::array<std::uint32_t, kGraphEventKinds> kCallbackIds = {

@@ -25,9 +25,8 @@ constexpr std::array<std::uint32_t, kActivityKinds> kActivityNumbers = {
     17,  // overhead
 };
 
-constexpr std::uint32_t kDriverDomain = 1, kRuntimeDomain = 2;  // CUPTI_CB_DOMAIN_*
-constexpr std::uint32_t kFlushForced = 1;                       // CUPTI_ACTIVITY_FLAG_FLUSH_FORCED
-constexpr std::uint32_t kSystemThreadIds = 1;                   // CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM
+constexpr std::uint32_t kFlushForced = 1;      // CUPTI_ACTIVITY_FLAG_FLUSH_FORCED
+constexpr std::uint32_t kSystemThreadIds = 1;  // CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM
 // CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2: Kineto uses CUSTOM0 and CUSTOM1.
 constexpr std::uint32_t kExternalKind = 5;
 constexpr std::uint32_t kObjectThread = 2;  // CUPTI_ACTIVITY_OBJECT_THREAD

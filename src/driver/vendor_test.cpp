@@ -26,6 +26,13 @@ static_assert(kCuptiInvalidParameter == CUPTI_ERROR_INVALID_PARAMETER);
 static_assert(kCuptiNotInitialized == CUPTI_ERROR_NOT_INITIALIZED);
 static_assert(kCuptiMultipleSubscribers == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
 static_assert(kResourceDomain == CUPTI_CB_DOMAIN_RESOURCE);
+static_assert(kInstantiations[0] == CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate);
+static_assert(kInstantiations[1] == CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate_v2);
+static_assert(kInstantiations[2] == CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags);
+static_assert(kInstantiations[3] == CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams);
+static_assert(kInstantiations[4] == CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz);
+static_assert(offsetof(CallData, site) == offsetof(CUpti_CallbackData, callbackSite));
+static_assert(kCallBegins == CUPTI_API_ENTER);
 
 static_assert(callback_id(GraphEventKind::graph_created) == CUPTI_CBID_RESOURCE_GRAPH_CREATED);
 static_assert(callback_id(GraphEventKind::graph_destroy_starting) == CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING);

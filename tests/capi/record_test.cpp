@@ -1,7 +1,9 @@
 // gt_record: a recording through the C ABI, over the false CUPTI with its own layouts.
+#include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -83,6 +85,48 @@ class RecordTest : public WithFakeCuda {
   std::filesystem::path folder_;
   std::string path_;
 };
+
+using DriverCall = bool (*)(std::uint32_t callback_id, std::int32_t site);
+
+// cuGraphInstantiateWithParams, which CUPTI cannot trace on two threads at once.
+TEST_F(RecordTest, InstantiatesOnOneThreadAtATime) {
+  constexpr std::uint32_t kCall = 656;
+  void* library = dlopen(GRAPHTAG_FAKE_DIR "/libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
+  ASSERT_NE(library, nullptr);
+  const auto call = reinterpret_cast<DriverCall>(dlsym(library, "gtfake_driver_call"));
+  ASSERT_NE(call, nullptr);
+  const gt_window window = open_window(GT_OBSERVER_CALLBACKS);
+  EXPECT_FALSE(call(kCall, 0)) << "a window alone stops nobody";
+  const gt_recording recording = begin();
+  std::atomic<int> inside{0}, most{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) {
+        EXPECT_TRUE(call(kCall, 0));
+        const int now = ++inside;
+        if (now > most) most = now;
+        --inside;
+        EXPECT_TRUE(call(kCall, 1));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(most, 1);
+
+  // One that is inside when the recording ends keeps nobody waiting, now or in the next one.
+  EXPECT_TRUE(call(kCall, 0));
+  end(recording);
+  EXPECT_FALSE(call(kCall, 1));
+  const gt_recording next = begin();
+  std::thread([&] {
+    EXPECT_TRUE(call(kCall, 0));
+    EXPECT_TRUE(call(kCall, 1));
+  }).join();
+  end(next);
+  EXPECT_EQ(gt_window_close(window), GT_OK);
+  dlclose(library);
+}
 
 TEST_F(RecordTest, GraphsAndWhatIsOutsideOfThemAreNamed) {
   const std::string metadata = R"({"command":["app","--fast"]})";

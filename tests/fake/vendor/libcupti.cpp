@@ -49,6 +49,8 @@ class Subscriber final : public GraphObserver {
   std::atomic<void*> user{nullptr};
   GraphEventSet events;
   SubscriptionHandle subscription = nullptr;
+  // Calls of the driver whose beginning and end the subscriber asked for: a bit each, as in vendor::kInstantiations.
+  std::atomic<std::uint32_t> calls{0};
 };
 
 std::atomic<std::uint32_t> thread_id_type{0};
@@ -160,7 +162,15 @@ std::int32_t cuptiSubscribe_v2(void** handle, vendor::CallbackFunction callback,
 
 std::int32_t cuptiEnableCallback(std::uint32_t enable, void* handle, std::uint32_t domain, std::uint32_t callback_id) {
   Subscriber& self = subscriber();
-  if (handle != &self || domain != vendor::kResourceDomain) return vendor::kCuptiInvalidParameter;
+  if (handle != &self) return vendor::kCuptiInvalidParameter;
+  if (domain == vendor::kDriverDomain) {
+    for (std::size_t i = 0; i < vendor::kInstantiations.size(); ++i) {
+      if (vendor::kInstantiations[i] != callback_id) continue;
+      enable != 0 ? self.calls |= 1U << i : self.calls &= ~(1U << i);
+      return vendor::kCuptiSuccess;
+    }
+  }
+  if (domain != vendor::kResourceDomain) return vendor::kCuptiInvalidParameter;
   for (std::size_t i = 0; i < kGraphEventKinds; ++i) {
     if (vendor::kCallbackIds[i] != callback_id) continue;
     const std::uint32_t bit = std::uint32_t{1} << i;
@@ -168,6 +178,18 @@ std::int32_t cuptiEnableCallback(std::uint32_t enable, void* handle, std::uint32
     return to_cupti(driver().set_events(self.subscription, self.events));
   }
   return vendor::kCuptiInvalidParameter;
+}
+
+// For tests: this thread begins (site 0) or ends a call of the driver. True if the subscriber had asked for it.
+bool gtfake_driver_call(std::uint32_t callback_id, std::int32_t site) {
+  Subscriber& self = subscriber();
+  for (std::size_t i = 0; i < vendor::kInstantiations.size(); ++i) {
+    if (vendor::kInstantiations[i] != callback_id || (self.calls >> i & 1) == 0) continue;
+    const vendor::CallData data{site};
+    self.callback.load()(self.user.load(), vendor::kDriverDomain, callback_id, &data);
+    return true;
+  }
+  return false;
 }
 
 std::int32_t cuptiActivityRegisterCallbacks(vendor::RequestFunction request, vendor::CompleteFunction complete) {
@@ -226,6 +248,7 @@ std::int32_t cuptiGetCallbackName(std::uint32_t domain, std::uint32_t callback_i
 
 std::int32_t cuptiUnsubscribe(void* handle) {
   Subscriber& self = subscriber();
+  if (handle == &self) self.calls = 0;
   return handle == &self ? to_cupti(driver().unsubscribe(self.subscription)) : vendor::kCuptiInvalidParameter;
 }
 }
