@@ -382,7 +382,7 @@ typedef struct gt_record_stats {
   size_t size; /* sizeof(gt_record_stats), set by the caller */
   gt_record_state state;
   uint32_t segments_deleted;
-  uint64_t kernels; /* records written: */
+  uint64_t kernels; /* records that came, and were written but for records_lost: */
   uint64_t memcpys;
   uint64_t memsets;
   uint64_t api_calls;

@@ -103,6 +103,8 @@ Result<std::unique_ptr<Recording>> Recording::begin(const Driver& driver, const 
   }
   self.ranges_.reserve();
   self.full_.reserve(wanted.buffer_count);
+  constexpr std::size_t kSmallestRecord = 24;
+  self.found_.reserve(std::min(kFound, wanted.buffer_bytes / kSmallestRecord));
   self.out_.reserve(self.file_.chunk_bytes() + kOutBytes);
   const DriverResult started = self.activity_.start(self.pool_, self.wanted_, self.enabled_);
   if (!started.ok()) {
@@ -150,49 +152,63 @@ void Recording::abandon_in_child() noexcept {
   file_.abandon();
 }
 
-// What has no memory is lost, and counted.
 template <typename Work>
-void Recording::guarded(Work work) noexcept {
+bool Recording::append(Work work) noexcept {
+  const std::size_t size = out_.size();
   try {
+    if (needs_chapter_) {
+      needs_chapter_ = false;
+      begin_chapter();
+    }
     work();
+    return true;
   } catch (...) {
+    // Half a packet, or strings that were to be declared in it.
+    out_.resize(std::min(size, out_.size()));
+    needs_chapter_ = true;
+    return false;
+  }
+}
+
+// What there is no memory for is lost, and counted.
+template <typename Work>
+void Recording::append_record(Work work) noexcept {
+  if (append(work)) {
+    ++out_records_;
+  } else {
     counts_.records_lost.add();
   }
+  if (out_.size() >= file_.chunk_bytes()) write_out();
 }
 
 void Recording::run() noexcept {
   pthread_setname_np(pthread_self(), "graphtag");
   thread_number_ = static_cast<std::uint32_t>(syscall(SYS_gettid));
-  guarded([&] {
-    begin_chapter();
-    write_out();
-  });
+  append([] {});  // so that there is a trace from the beginning on
+  write_out();
   const auto poll_period = options_.flush_period / kPollsPerFlush;
   auto next_poll = Clock::now() + poll_period, next_flush = Clock::now() + options_.flush_period;
-  bool end = false;
-  while (!end) {
+  while (true) {
     wake_.wait_until(std::min(next_poll, next_flush));
     std::uint64_t wanted = 0;
-    bool asked = false;
+    bool asked = false, end = false;
     {
       const std::lock_guard lock(mutex_);
       wanted = flushes_wanted_;
       asked = wanted != flushes_done_;
       end = end_wanted_;
     }
-    guarded([&] { drain(); });
-    const auto now = Clock::now();
+    drain();
     if (end) break;
+    const auto now = Clock::now();
     if (asked || now >= next_poll) {
-      guarded([&] { poll_activity(asked); });
+      poll_activity(asked);
       next_poll = now + poll_period;
     }
     if (asked || now >= next_flush) {
-      guarded([&] {
-        drain_ranges();
-        write_status(false);
-        write_out();
-      });
+      drain_ranges();
+      append([&] { write_status(false); });
+      write_out();
       next_flush = now + options_.flush_period;
     }
     if (asked) {
@@ -208,7 +224,7 @@ void Recording::run() noexcept {
   done_.notify_all();
 }
 
-void Recording::poll_activity(bool forced) {
+void Recording::poll_activity(bool forced) noexcept {
   // A buffer that comes of it is taken on this thread.
   static_cast<void>(activity_.flush(forced));
   drain();
@@ -216,28 +232,16 @@ void Recording::poll_activity(bool forced) {
   if (activity_.dropped(dropped).ok()) counts_.dropped_by_cupti.set(dropped);
 }
 
-void Recording::finish() {
+void Recording::finish() noexcept {
   static_cast<void>(activity_.stop());
-  guarded([&] { poll_activity(false); });
-  guarded([&] { poll_activity(true); });
-  RecordingState last = RecordingState::ended;
-  guarded([&] {
-    drain_ranges();
-    counts_.buffers_kept.set(pool_.given());
-    if (counts_.buffers_kept != 0) {
-      last = RecordingState::other_profiler;
-      note_problem("other-profiler", counts_.buffers_kept,
-                   "CUPTI did not give all buffers back: another tool of the process has taken its records over, and what was in "
-                   "them is lost",
-                   "do not run a profiler of the program's own while graphtag records");
-    }
-  });
+  poll_activity(false);
+  poll_activity(true);
+  drain_ranges();
+  counts_.buffers_kept.set(pool_.given());
   activity_.detach();
-  state_.store(last, std::memory_order_release);
-  guarded([&] {
-    write_status(true);
-    write_out();
-  });
+  state_.store(counts_.buffers_kept == 0 ? RecordingState::ended : RecordingState::other_profiler, std::memory_order_release);
+  append([&] { write_status(true); });
+  write_out();
   file_.close();
 }
 
@@ -284,17 +288,17 @@ void Recording::begin_chapter() {
   }
 }
 
-void Recording::drain() {
+void Recording::drain() noexcept {
   pool_.take_full(full_);
   if (!full_.empty()) {
     std::uint64_t now = 0;
     if (driver_.timestamp_ns(now).ok()) encoder_.clock().advance(now);
     if (options_.api && (saw_external_ids_ || full_.size() > 1)) {
       // What was open at a launch may stand in a later buffer than the work.
-      for (const BufferPool::Full& full : full_) collect(full, true);
+      for (const BufferPool::Full& full : full_) note_external_ids(full);
     }
     for (const BufferPool::Full& full : full_) {
-      guarded([&] { read_buffer(full); });
+      read_buffer(full);
       pool_.release(full);
     }
   }
@@ -302,34 +306,44 @@ void Recording::drain() {
   counts_.ranges_dropped.set(ranges_.dropped());
 }
 
-// The records of a buffer, into found_; ids of scopes straight to the encoder.
-void Recording::collect(const BufferPool::Full& full, bool external_ids_only) {
-  found_.clear();
+void Recording::note_external_id(const RawRecord* record) noexcept {
+  ExternalId id = decode_external_id(record);
+  if (id.id >> 32 != options_.serial) return;
+  saw_external_ids_ = true;
+  id.id &= 0xffffffff;
+  encoder_.external_id(id);
+}
+
+void Recording::note_external_ids(const BufferPool::Full& full) noexcept {
   const RawRecord* record = nullptr;
   while (activity_.next_record(full.bytes, full.valid_bytes, record).ok() && record != nullptr) {
-    const ActivityKind kind = kind_of(record);
-    if (kind == ActivityKind::external_id) {
-      ExternalId id = decode_external_id(record);
-      if (id.id >> 32 != options_.serial) continue;
-      saw_external_ids_ = true;
-      id.id &= 0xffffffff;
-      encoder_.external_id(id);
-    } else if (!external_ids_only) {
-      found_.push_back({start_of(record), record});
-    }
+    if (kind_of(record) == ActivityKind::external_id) note_external_id(record);
   }
 }
 
-void Recording::read_buffer(const BufferPool::Full& full) {
-  collect(full, false);
-  // CUPTI writes them as they end: a call before the call around it.
-  std::sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) {
-    return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.record > b.record;
-  });
-  for (const Found& found : found_) {
-    record(found.record);
-    ++out_records_;
-    write_if_large();
+// The records behind `record`, into found_, until that is full; ids of scopes straight to the encoder. False: these are the last.
+bool Recording::collect(const BufferPool::Full& full, const RawRecord*& record) noexcept {
+  found_.clear();
+  while (found_.size() < found_.capacity()) {
+    if (!activity_.next_record(full.bytes, full.valid_bytes, record).ok() || record == nullptr) return false;
+    if (kind_of(record) == ActivityKind::external_id) {
+      note_external_id(record);
+    } else {
+      found_.push_back({start_of(record), record});
+    }
+  }
+  return true;
+}
+
+void Recording::read_buffer(const BufferPool::Full& full) noexcept {
+  const RawRecord* last = nullptr;
+  for (bool more = true; more;) {
+    more = collect(full, last);
+    // CUPTI writes them as they end: a call before the call around it.
+    std::sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) {
+      return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.record > b.record;
+    });
+    for (const Found& found : found_) append_record([&] { record(found.record); });
   }
 }
 
@@ -355,19 +369,11 @@ void Recording::record(const RawRecord* raw) {
   }
 }
 
-void Recording::drain_ranges() {
-  ranges_.drain([&](const HostRange& range) {
-    encoder_.range(range);
-    ++out_records_;
-    write_if_large();
-  });
+void Recording::drain_ranges() noexcept {
+  ranges_.drain([&](const HostRange& range) { append_record([&] { encoder_.range(range); }); });
 }
 
-void Recording::write_if_large() {
-  if (out_.size() >= file_.chunk_bytes()) write_out();
-}
-
-void Recording::write_out() {
+void Recording::write_out() noexcept {
   if (out_.empty()) return;
   const bool written = file_.write(out_);
   out_.clear();
@@ -380,12 +386,15 @@ void Recording::write_out() {
     counts_.write_errors.add();
     counts_.records_lost.add(records);
     wrote_all_ = false;
-    begin_chapter();
-    note_problem("write-failed", counts_.write_errors,
-                 std::string("packets could not be written: ") + std::strerror(file_.last_error()),
-                 "make room on the disk, or limit the recording's size");
+    needs_chapter_ = true;
+    append([&] {
+      note_problem("write-failed", counts_.write_errors,
+                   std::string("packets could not be written: ") + std::strerror(file_.last_error()),
+                   "make room on the disk, or limit the recording's size");
+    });
   } else if (file_.is_segment_full() && file_.next_segment()) {
-    begin_chapter();
+    needs_chapter_ = true;
+    append([] {});
   }
 }
 
@@ -415,6 +424,12 @@ void Recording::write_status(bool last) {
     append(TrackEventType::counter, encoder_.tracks().counter(counters[i].first));
   }
   if (!last) return;
+  if (counts_.buffers_kept != 0) {
+    note_problem("other-profiler", counts_.buffers_kept,
+                 "CUPTI did not give all buffers back: another tool of the process has taken its records over, and what was in "
+                 "them is lost",
+                 "do not run a profiler of the program's own while graphtag records");
+  }
   if (counts_.dropped_by_cupti != 0) {
     note_problem("dropped", counts_.dropped_by_cupti, "CUPTI dropped records: no buffer was free",
                  "take more or larger buffers (gt_record_options.buffer_count, buffer_bytes)");

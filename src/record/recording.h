@@ -76,19 +76,23 @@ class Recording {
   // All of these on the writer's thread.
   void run() noexcept;
   void begin_chapter();
-  void drain();
-  void read_buffer(const BufferPool::Full& full);
-  void collect(const BufferPool::Full& full, bool external_ids_only);
+  void drain() noexcept;
+  void read_buffer(const BufferPool::Full& full) noexcept;
+  bool collect(const BufferPool::Full& full, const RawRecord*& record) noexcept;
+  void note_external_ids(const BufferPool::Full& full) noexcept;
+  void note_external_id(const RawRecord* record) noexcept;
   void record(const RawRecord* raw);
-  void drain_ranges();
-  void write_if_large();
-  void write_out();
+  void drain_ranges() noexcept;
+  void write_out() noexcept;
   void write_status(bool last);
   void note_problem(std::string_view name, std::uint64_t count, const std::string& what, const char* what_to_do);
-  void poll_activity(bool forced);
-  void finish();
+  void poll_activity(bool forced) noexcept;
+  void finish() noexcept;
+  // Puts packets behind out_, all of them or none: false if there was no memory for them.
   template <typename Work>
-  void guarded(Work work) noexcept;
+  bool append(Work work) noexcept;
+  template <typename Work>
+  void append_record(Work work) noexcept;
 
   const Driver driver_;
   const Activity activity_;
@@ -107,12 +111,14 @@ class Recording {
   std::uint64_t out_records_ = 0;  // in them
   RecordEncoder encoder_;
   std::uint32_t chapter_ = 0;
+  bool needs_chapter_ = true;  // before anything else is put behind out_
   std::vector<BufferPool::Full> full_;
   struct Found {
     std::uint64_t start_ns;
     const RawRecord* record;
   };
-  std::vector<Found> found_;  // in one buffer
+  static constexpr std::size_t kFound = std::size_t{1} << 16;
+  std::vector<Found> found_;  // in one buffer, or as many of them as are sorted at once
   bool saw_external_ids_ = false;
   std::uint32_t thread_number_ = 0;      // the writer's: its own calls are left out
   bool wrote_all_ = true;                // since the last flush that was asked for

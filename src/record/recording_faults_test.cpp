@@ -27,9 +27,12 @@
 // How often anything in this program allocates, on whatever thread.
 namespace {
 std::atomic<std::uint64_t> allocations{0};
-}
+// While `failing`, every third allocation of threads that are not the test's own fails.
+std::atomic<bool> failing{false};
+thread_local bool of_test = false;
+}  // namespace
 void* operator new(std::size_t size) {
-  ++allocations;
+  if (++allocations % 3 == 0 && failing && !of_test) throw std::bad_alloc();
   if (void* block = std::malloc(size == 0 ? 1 : size)) return block;
   throw std::bad_alloc();
 }
@@ -296,6 +299,46 @@ TEST_F(RecordingFaults, ManyThreadsRecordAndNothingIsLost) {
 }
 
 #if !defined(GRAPHTAG_SANITIZED)
+TEST_F(RecordingFaults, WhereThereIsNoMemoryRecordsAreLostWholeAndCounted) {
+  of_test = true;
+  for (std::uint32_t i = 0; i < 2000; ++i) {
+    registry_.node_created(NodeId{GraphId{1}, LocalId{i}}, registry_.name("region " + std::to_string(i)));
+  }
+  RecordingOptions wanted = options();
+  wanted.flush_period = std::chrono::seconds(60);
+  wanted.buffer_bytes = 4096;
+  begin(wanted);
+  std::vector<std::string> names;
+  for (int i = 0; i < 2000; ++i) names.push_back("kernel number " + std::to_string(i));
+  for (std::uint32_t i = 0; i < 2000; ++i) {
+    if (i == 500) failing = true;
+    fake::FakeActivity::Kernel kernel;
+    kernel.name = names[i].c_str();
+    kernel.node_id = std::uint64_t{1} << 32 | i;
+    kernel.correlation = i + 1;
+    kernel.start_ns = kernel.end_ns = now();
+    while (!gpu().kernel(kernel)) std::this_thread::yield();
+    if (i == 1500) {
+      // The writer has had its share.
+      while (counts().records_lost == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      failing = false;
+    }
+  }
+  failing = false;
+  flush();
+  end();
+  of_test = false;
+  const auto kernels = slices_of(decoded(), layout::kKernel);
+  EXPECT_EQ(kernels.size() + counts().records_lost, 2000u);
+  EXPECT_GT(counts().records_lost, 0u);
+  EXPECT_LT(counts().records_lost, 2000u);
+  for (const auto& kernel : kernels) {
+    const std::uint32_t number = kernel.begin.args["correlation"].get<std::uint32_t>() - 1;
+    EXPECT_EQ(kernel.begin.name, names[number]);
+    EXPECT_EQ(kernel.begin.args["name"], "region " + std::to_string(number));
+  }
+}
+
 TEST_F(RecordingFaults, InTheSteadyStateARecordAllocatesNothing) {
   registry_.graph_created(GraphId{1}, unix_time_ns());
   registry_.node_created(NodeId{GraphId{1}, LocalId{0}}, registry_.name("region"));
