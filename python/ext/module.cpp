@@ -3,6 +3,8 @@
 
 NB_MODULE(_ext, m) {
   graphtag::python::bind_scope(m);
+  graphtag::python::bind_mark(m);
+  graphtag::python::bind_adaptor(m);
   graphtag::python::bind_calls(m);
   graphtag::python::bind_files(m);
   graphtag::python::bind_stacks(m);

@@ -27,6 +27,11 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
+def to_plain_json(annotation: dict[str, Any]) -> str:
+    """to_json() of plain()."""
+    return to_json(plain(annotation))
+
+
 def with_keys(annotation: str | dict[str, Any], keys: dict[str, Any]) -> dict[str, Any]:
     """`keys` laid over `annotation`, as a new dict."""
     return {**({"name": annotation} if isinstance(annotation, str) else annotation), **keys}

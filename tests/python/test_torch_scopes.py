@@ -2,7 +2,10 @@
 import gzip
 import inspect
 import json
+import os
 import pickle
+import subprocess
+import sys
 import threading
 
 import fake_cuda
@@ -388,3 +391,40 @@ def test_backward_work_carries_its_region():
     assert found[tags["marked backward"]] == {"name": "block", "layer": 1, "autograd_phase": "backward"}
     assert tags["unmarked backward"] not in found
     assert found[tags["nested backward"]] == {"name": "nested", "kind": "forward only", "autograd_phase": "backward"}
+
+
+@pytest.mark.skipif(not hasattr(torch.autograd.graph, "node_creation_hook"), reason="this PyTorch has no node_creation_hook")
+def test_backward_work_carries_its_region_without_a_compiler_too(tmp_path):
+    program = """
+import fake_cuda, json, torch, graphtag, graphtag.torch as gat
+from graphtag.torch import _backward
+
+class Patch:
+    setattr = staticmethod(lambda owner, name, value, raising=True: setattr(owner, name, value))
+fake_cuda.put_into(torch, Patch)
+
+class Work(torch.autograd.Function):
+    @staticmethod
+    def forward(context, value):
+        fake_cuda.launch()
+        return value * 1
+    @staticmethod
+    def backward(context, gradient):
+        fake_cuda.launch()
+        return gradient
+
+graph = torch.cuda.CUDAGraph()
+with gat.graph(graph, stream=fake_cuda.Stream(), enable_annotations=True):
+    x = torch.ones(3, requires_grad=True)
+    with gat.mark_kernels("a"):
+        y = Work.apply(x)
+    with gat.mark_kernels("b", backward=False):
+        z = Work.apply(y)
+    z.sum().backward()
+print(json.dumps([_backward.mode(), [graphtag.resolve(node).annotation for node in graph.replay().values()]]))
+"""
+    environment = {**os.environ, "PATH": str(tmp_path), "GRAPHTAG_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": os.path.dirname(__file__)}
+    environment.pop("CXX", None)
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], env=environment, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == ["hooks", [{"name": "a"}, {"name": "b"}, None, {"name": "a", "autograd_phase": "backward"}]]

@@ -2,16 +2,17 @@
 one warning says so."""
 from __future__ import annotations
 
+import functools
 import warnings
-from typing import Any
 
-_backend: Any = None
+from .. import _ext
+
 _asked = False
 reason: str | None = None  # why backward work cannot be named, once it was asked for
 
 
 def _load() -> None:
-    global _backend, _asked, reason
+    global _asked, reason
     _asked = True
     try:
         from . import _backward
@@ -20,8 +21,10 @@ def _load() -> None:
     else:
         if _backward.enable() is None:
             reason = _backward.available() or "the autograd adaptor could not be loaded"
+        elif (functions := _backward.entry_points()) is not None:
+            _ext.set_adaptor(*functions)
         else:
-            _backend = _backward
+            _ext.set_adaptor_calls(functools.partial(_backward.freeze, 0), _backward.thaw)
     if reason is not None:
         warnings.warn(f"graphtag names forward work only: {reason}", RuntimeWarning, stacklevel=2)
 
@@ -30,13 +33,3 @@ def prepare() -> None:
     """Before a capture records: what takes long (a compiler run, once a torch version) is done here, once."""
     if not _asked:
         _load()
-
-
-def freeze() -> Any:
-    """The autograd nodes made from here on, on this thread, get the scopes open now. None where that cannot be had."""
-    return None if _backend is None else _backend.freeze(0)
-
-
-def thaw(token: Any) -> None:
-    """... up to here."""
-    _backend.thaw(token)

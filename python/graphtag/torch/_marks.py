@@ -10,7 +10,7 @@ import torch
 
 from .. import _ext
 from .._annotation import decorate_with, plain
-from . import _backward_seam, _recording
+from . import _recording
 
 # Lanes begin above the ids that streams without graphs were seen to have.
 _FIRST_LANE = 60
@@ -45,53 +45,13 @@ def checked(annotation: str | dict[str, Any]) -> str | dict[str, Any]:
     raise TypeError(f"an annotation is a name (str) or a dict, not {annotation!r}")
 
 
-class Mark:
+class Mark(_ext.mark):
     """mark_kernels(...): a context manager and decorator that can be entered again, also within itself and from several threads."""
 
-    __slots__ = ("_annotation", "_backward", "_local")
-
-    def __init__(self, annotation: str | dict[str, Any], backward: bool) -> None:
-        self._annotation = annotation
-        self._backward = backward
-        self._local: threading.local | None = None
-
-    def _stack(self) -> list[Any]:
-        if self._local is None:
-            self._local = threading.local()
-        if not hasattr(self._local, "stack"):
-            self._local.stack = []
-        return self._local.stack
-
-    def __enter__(self) -> None:
-        if self._local is None and not _ext.active():
-            return
-        if not _ext.active():
-            self._stack().append(None)
-            return
-        handle = _ext.scope_open(_ext.annotation(checked(self._annotation)))
-        token = None
-        try:
-            if self._backward:
-                token = _backward_seam.freeze()
-        except BaseException:
-            _ext.scope_close(handle)
-            raise
-        self._stack().append((handle, token))
-
-    def __exit__(self, *error: object) -> None:
-        if self._local is None:
-            return
-        stack = self._stack()
-        opened = stack.pop() if stack else None
-        if opened is None:
-            return
-        handle, token = opened
-        if token is not None:
-            _backward_seam.thaw(token)
-        _recording.close_scope(handle)
+    __slots__ = ()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        return decorate_with(lambda: Mark(self._annotation, self._backward), function)
+        return decorate_with(lambda: Mark(self.annotation, self.backward), function)
 
 
 def mark_kernels(annotation: str | dict[str, Any], *, backward: bool = True) -> Mark:
@@ -99,7 +59,8 @@ def mark_kernels(annotation: str | dict[str, Any], *, backward: bool = True) -> 
 
     `annotation` is a name (for {"name": name}) or a dict; an inner scope's keys win, the outer's come through. With `backward` the autograd nodes
     made in it name their backward work too, in this capture or a later one, with "autograd_phase": "backward" added. A context manager, or
-    a decorator. Does nothing where no capture records. The dict is copied; values that JSON has no form for become text.
+    a decorator. Does nothing where no capture records. The dict is read when it is first entered while one does, and never changed; values that
+    JSON has no form for become text. TypeError for anything but a name or a dict.
     """
     return Mark(annotation, backward)
 

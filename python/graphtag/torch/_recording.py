@@ -76,15 +76,6 @@ def add_stream(stream: Any) -> None:
         recording.add_stream(stream.cuda_stream)
 
 
-def close_scope(handle: int) -> None:
-    """Ends a scope. One that a failed backward left on another thread has ended with its window, which is no error of the caller's."""
-    try:
-        _ext.scope_close(handle)
-    except Error:
-        if _ext.active():
-            raise
-
-
 def start(config: Config) -> Recording | None:
     """A recording that is open, or None where recording cannot work at all (is_available() says so)."""
     if available() is not None:

@@ -60,6 +60,58 @@ def the_profiler_gets_its_records_after_a_window():
 
 
 @check
+def the_eager_run_has_the_regions_of_the_graphed_run():
+    """Forward and backward: by the user annotations around launches there, by nodes here."""
+    first, second = torch.nn.Linear(64, 96).cuda(), torch.nn.Linear(96, 32).cuda()
+    data, gradient = torch.ones(16, 64, device="cuda"), torch.ones(16, 32, device="cuda")
+    parameters = [*first.parameters(), *second.parameters()]
+    for parameter in parameters:
+        parameter.grad = torch.zeros_like(parameter)
+
+    def step():
+        with gat.region({"name": "model", "bs": 16}):
+            with gat.region("first"):
+                y = first(data)
+            with gat.region("act"):
+                y = torch.sigmoid(y)
+            with gat.region("second"):
+                y = second(y)
+        y.backward(gradient)
+        with gat.region("optimizer"):
+            for parameter in parameters:
+                parameter.grad.zero_()
+
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            step()
+    torch.cuda.current_stream().wait_stream(side)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]) as profiler:
+        step()
+        torch.cuda.synchronize()
+    graph = capture(step)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "eager.json")
+        profiler.export_chrome_trace(path)
+        rows = graphtag.report(path, by=["phase", "bs"], view="flat")
+    eager = {(row["region"], row["phase"], row["bs"]) for row in rows if row["self_ns"]}
+    recorder()
+    recorder().take()
+    graph.replay()
+    graphed = set()
+    for record in recorder().take():
+        found = graphtag.resolve(record.node_id)
+        if found.annotation is not None:
+            phase = "bwd" if found.annotation.get("autograd_phase") == "backward" else "fwd"
+            graphed.add((".".join(found.path), phase, found.annotation.get("bs")))
+    wanted = {(f"model.{name}", phase) for name in ("first", "act", "second") for phase in ("fwd", "bwd")} | {("optimizer", "fwd")}
+    assert {pair[:2] for pair in graphed} == wanted, graphed
+    assert {(region, phase, str(bs)) for region, phase, bs in eager} == {(region, phase, str(bs)) for region, phase, bs in graphed}, (eager, graphed)
+    return f"{len(eager)} regions"
+
+
+@check
 def captures_after_it_are_named_at_boundaries():
     """The profiler holds CUPTI's subscription for good."""
     holds = has_subscriber()
