@@ -372,6 +372,8 @@ def test_the_gpu_tests_reader_agrees_with_the_official_schema(record, source_dir
         (one.name, one.category, one.start, one.end, one.args) for one in official.events
     ]
     assert own.rest == 0 and own.ended()["kernels"] == 8
+    light = pftrace.Trace(path, light=True)
+    assert light.counts["kernel"] == own.counts["kernel"] == 8 and light.counts["nvtx"] == 3 and light.ended() == own.ended()
     truth = {"1": {"region": "decode.attention", "graph": True, "launches": 6}}
     assert pftrace.compare(own, truth, "graphed", say=lambda _: None)
     assert not pftrace.compare(own, {"1": {**truth["1"], "region": "decode"}}, "graphed", say=lambda _: None), "a wrong name"

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from pftrace import Trace, compare
@@ -91,18 +91,17 @@ def check_jax():
 
 
 def check_million():
-    """As many kernel records as were launched: a million and more."""
+    """As many kernel records as were launched, a million in the first; with tiny buffers each is there or counted."""
     ok = True
-    for options in ([], ["--no-api"], ["--buffers", "2x64K"]):
+    for seconds, options in (("2", []), ("0.5", ["--no-api"]), ("0.5", ["--buffers", "2x64K"])):
         with tempfile.TemporaryDirectory() as folder:
-            out, traces = run(folder, PROGRAMS / "raw_program", "--loop", "700", "4", options=options)
+            out, traces = run(folder, PROGRAMS / "raw_program", "--loop", "700", seconds, options=options)
             launched = json.loads(out)["launches"] * 700
-            trace = Trace(traces[0])
-            recorded = sum("inject_probe" in kernel.name for kernel in trace.kernels)
-            dropped = trace.ended()["dropped_by_cupti"]
-            named = sum(kernel.region() is not None for kernel in trace.kernels)
+            trace = Trace(traces[0], light=True)
+            recorded, counts = trace.counts["kernel"], trace.ended()
+            dropped, named = counts["dropped_by_cupti"], counts["graph_named"]
             say(f"{options}: launched {launched}, recorded {recorded}, dropped {dropped}, named {named}, file {traces[0].stat().st_size >> 20} MiB")
-            ok = ok and (recorded == launched if not dropped else recorded < launched <= recorded + dropped)
+            ok = ok and counts["kernels"] == recorded and (recorded == launched if not dropped else recorded < launched <= recorded + dropped)
     return ok
 
 
@@ -122,7 +121,7 @@ def cost_of(way, folder):
 def check_cost():
     ways = ["bare", "graphtag run", "graphtag run, no API", "minimal client", "torch.profiler"]
     found = collections.defaultdict(list)
-    for turn in range(5):
+    for turn in range(3):
         for way in ways[turn % len(ways) :] + ways[: turn % len(ways)]:
             with tempfile.TemporaryDirectory() as folder:
                 found[way].append(cost_of(way, folder))
@@ -135,20 +134,19 @@ def check_cost():
 
 
 def kill_once(number):
-    """(problem or None, ns between the last finished launch and the last record)."""
-    moment = random.Random(number).uniform(0.3, 3.5)
+    """(problem or None, ns between the last launch that was finished and the last record)."""
+    nodes, moment = 50, random.Random(number).uniform(0.2, 3.5)
     with tempfile.TemporaryDirectory() as folder:
         progress = Path(folder) / "progress"
-        command = [GRAPHTAG, "run", "-o", folder, "--", PROGRAMS / "raw_program", "--loop", "700", "60", progress]
+        command = [GRAPHTAG, "run", "-o", folder, "--", PROGRAMS / "raw_program", "--loop", nodes, "60", "2000", progress]
         process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         while not progress.exists() or not progress.read_text().strip():
             if process.poll() is not None:
                 return f"it ended by itself: {process.stderr.read()[-500:]}", 0
             time.sleep(0.01)
         time.sleep(moment)
-        children = [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
-        before = progress.read_text().split()
-        os.kill(children[0], signal.SIGKILL)
+        _, finished_ns, pid = map(int, progress.read_text().split())
+        os.kill(pid, signal.SIGKILL)
         _, stderr = process.communicate(timeout=60)
         if process.returncode != 137:
             return f"exit code {process.returncode}", 0
@@ -156,22 +154,21 @@ def kill_once(number):
         if len(traces) != 1:
             return f"traces {traces}", 0
         trace = Trace(traces[0])
-        finished, finished_ns = int(before[0]), int(before[1])
-        launches = collections.Counter(kernel.args["correlation"] for kernel in trace.kernels)
-        whole = sum(count == 700 for count in launches.values())
-        partial = len(launches) - whole
         if not trace.kernels:
-            return (None if moment < 1.2 else f"nothing after {moment:.2f} s: {stderr[-300:]}"), 0
+            return (None if moment < 1.3 else f"nothing after {moment:.2f} s: {stderr[-300:]}"), 0
+        launches = collections.Counter(kernel.args["correlation"] for kernel in trace.kernels)
+        partial = sum(count != nodes for count in launches.values())
         behind = finished_ns - max(kernel.end for kernel in trace.kernels)
-        # Kernels are written in the order in which they ran, so at most one launch is in part.
-        if partial > 1:
-            return f"{partial} launches in part, {whole} whole, of {finished}", behind
-        return (f"the last {behind / 1e9:.2f} s are missing" if behind > 1_300_000_000 else None), behind
+        # Records are written in the order in which they were finished, so at most one launch is there in part.
+        if partial > 1 or any(kernel.region() is None for kernel in trace.kernels):
+            return f"{partial} launches in part, {len(launches)} in all", behind
+        # The period of writing, and what the machine takes to get to it.
+        return (f"the last {behind / 1e9:.2f} s are missing" if behind > 1_250_000_000 else None), behind
 
 
 def check_kill():
     count = int(os.environ.get("KILLS", "100"))
-    with ThreadPoolExecutor(4) as pool:
+    with ProcessPoolExecutor(8) as pool:
         results = list(pool.map(kill_once, range(count)))
     problems = [problem for problem, _ in results if problem]
     behind = sorted(ns for _, ns in results)

@@ -1,10 +1,11 @@
 """Reads a recording (.pftrace) with nothing but Python, for machines without Perfetto's schema. tests/python/test_run.py compares it with the official
 schema's reading. What a GPU test asks of a recording is here as well.
 
-    trace = Trace(path); trace.kernels -> [Slice]; trace.rest -> bytes behind the last whole packet
+    trace = Trace(path); trace.kernels -> [Slice]; trace.rest -> bytes behind the last whole packet; trace.counts -> {category: slices}
+    Trace(path, light=True) counts the slices of those of millions, and keeps none of them but graphtag's own
 """
 import struct
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 # Field numbers of perfetto_trace.proto.
 PACKET_TIME, PACKET_SEQUENCE, PACKET_FLAGS, PACKET_EVENT, PACKET_INTERNED = 8, 10, 13, 11, 12
@@ -12,6 +13,7 @@ EVENT_TYPE, EVENT_NAME_ID, EVENT_NAME, EVENT_CATEGORY_IDS, EVENT_CATEGORIES, EVE
 ARG_NAME_ID, ARG_NAME, ARG_BOOL, ARG_UINT, ARG_INT, ARG_DOUBLE, ARG_STRING, ARG_STRING_ID, ARG_DICT, ARG_ARRAY = 1, 10, 2, 3, 4, 5, 6, 17, 11, 12
 INTERNED_CATEGORIES, INTERNED_NAMES, INTERNED_ARGS, INTERNED_STRINGS = 1, 2, 3, 29
 BEGIN, END, INSTANT = 1, 2, 3
+EVENTS = 3  # the sequence of everything but graphtag's own status
 
 
 class Slice:
@@ -100,10 +102,10 @@ def _arg(data, names):
 
 
 class Trace:
-    def __init__(self, path):
+    def __init__(self, path, light=False):
         with open(path, "rb") as file:
             data = memoryview(file.read())
-        self.slices, end = [], 0
+        self.slices, self.counts, end = [], Counter(), 0
         names, open_slices = defaultdict(lambda: defaultdict(dict)), {}
         for packet, end in _packets(data):
             time = sequence = flags = 0
@@ -125,10 +127,22 @@ class Trace:
                 for kind, entry in _fields(interned):
                     parts = dict(_fields(entry))
                     names[sequence][kind][parts[1]] = bytes(parts.get(2, b"")).decode()
-            if event is not None:
+            if event is None:
+                continue
+            if light and sequence == EVENTS:
+                self._count(event, names[sequence])
+            else:
                 self._event(time, event, names[sequence], open_slices, sequence)
         self.rest = len(data) - end
         self.kernels = [one for one in self.slices if one.category == "kernel"]
+
+    def _count(self, data, names):
+        for number, value in _fields(data):
+            if number == EVENT_TYPE and value != BEGIN:
+                return
+            if number == EVENT_CATEGORY_IDS:
+                self.counts[names[INTERNED_CATEGORIES][value]] += 1
+                return
 
     def _event(self, time, data, names, open_slices, sequence):
         kind, name, categories, args = 0, "", [], {}
@@ -153,6 +167,7 @@ class Trace:
             self.slices.append(made)
             if kind == BEGIN:
                 open_slices[sequence] = made
+                self.counts[made.category] += 1
 
     def ended(self):
         """The counts at the end of the recording; None if the program was killed."""

@@ -2,8 +2,8 @@
 // Each kernel has a grid that nothing else has; the file TRUTH says what each was launched as.
 //
 // usage: raw_program TRUTH [THREADS ROUNDS]
-//        raw_program --loop NODES SECONDS [PROGRESS]    a decode-like loop: graphs of NODES kernels, launched for SECONDS; prints launches and ns each.
-//                                                       PROGRESS becomes a file of one line: the launches that are finished, their Unix time in ns
+//        raw_program --loop NODES SECONDS [PAUSE_US [PROGRESS]]    a decode-like loop: a graph of NODES kernels, launched for SECONDS with
+//            pauses between; prints launches and ns each. PROGRESS becomes a file of one line: the launches that are finished, their Unix time in ns, the process id
 #include <cuda_runtime.h>
 #include <fcntl.h>
 #include <nvtx3/nvToolsExt.h>
@@ -242,7 +242,7 @@ std::int64_t unix_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-int loop(int nodes, double seconds, const char* progress) {
+int loop(int nodes, double seconds, int pause_us, const char* progress) {
   cudaStream_t stream;
   CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
@@ -266,10 +266,12 @@ int loop(int nodes, double seconds, const char* progress) {
     CHECK(cudaGraphLaunch(exec, stream));
     CHECK(cudaStreamSynchronize(stream));
     nvtxRangePop();
+    if (pause_us > 0) usleep(static_cast<useconds_t>(pause_us));
     ++launches;
     if (out >= 0) {
       char line[64];
-      const int length = std::snprintf(line, sizeof line, "%12ld %20lld\n", launches, static_cast<long long>(unix_ns()));
+      const int length =
+          std::snprintf(line, sizeof line, "%12ld %20lld %d\n", launches, static_cast<long long>(unix_ns()), getpid());
       if (pwrite(out, line, static_cast<size_t>(length), 0) < 0) return 1;
     }
     taken = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -284,7 +286,7 @@ int loop(int nodes, double seconds, const char* progress) {
 int main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], "--loop") == 0 && argc > 3) {
     CHECK(cudaMalloc(&sink, sizeof *sink));
-    return loop(std::atoi(argv[2]), std::atof(argv[3]), argc > 4 ? argv[4] : nullptr);
+    return loop(std::atoi(argv[2]), std::atof(argv[3]), argc > 4 ? std::atoi(argv[4]) : 0, argc > 5 ? argv[5] : nullptr);
   }
   if (argc < 2) return 2;
   CHECK(cudaMalloc(&sink, sizeof *sink));
