@@ -312,58 +312,6 @@ def test_the_trace_handler_writes_one_file_a_cycle(tmp_path):
     assert len(names) == 2 and all(name.startswith("w.") and name.endswith(".pt.trace.json.gz") for name in names)
 
 
-# --- collectives: one process, gloo, whose work on the CPU a false capture surrounds
-
-
-@pytest.fixture(scope="module")
-def group(tmp_path_factory):
-    store = torch.distributed.FileStore(str(tmp_path_factory.mktemp("store") / "store"), 1)
-    torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
-    yield torch.distributed.group.WORLD
-    torch.distributed.destroy_process_group()
-
-
-def annotations_open_in(call, *arguments, method):
-    """What is open on this thread while the process group's own `method` runs."""
-    seen = []
-    original = getattr(torch.distributed.ProcessGroup, method)
-
-    def spy(self, *args, **kwargs):
-        handle = graphtag._ext.scope_current()
-        seen.append(json.loads(graphtag._ext.annotation_json(handle)) if handle else None)
-        return original(self, *args, **kwargs)
-
-    setattr(torch.distributed.ProcessGroup, method, spy)
-    try:
-        gat.annotate_collectives()
-        stream = fake_cuda.Stream()
-        with graphtag.window(), torch.cuda.stream(stream):
-            assert fake_cuda.call("begin_capture", stream.cuda_stream)
-            call(*arguments)
-            fake_cuda.call("end_capture", stream.cuda_stream)
-        call(*arguments)
-    finally:
-        gat.annotate_collectives(False)
-        setattr(torch.distributed.ProcessGroup, method, original)
-    assert seen.pop() is None, "an eager collective is left alone"
-    return seen
-
-
-def test_captured_collectives_carry_their_metadata(group):
-    tensor = torch.ones(12, dtype=torch.bfloat16)
-    [seen] = annotations_open_in(torch.distributed.all_reduce, tensor, method="allreduce")
-    expected = {"Collective name": "allreduce", "In msg nelems": 12, "Out msg nelems": 12, "dtype": "BFloat16", "Group size": 1, "Rank": 0}
-    assert {key: seen[key] for key in expected} == expected
-    assert {"In split size", "Out split size", "Process Group Name", "Process Group Ranks", "Is asynchronized op"} <= set(seen)
-
-
-def test_roots_are_global_ranks(group):
-    [seen] = annotations_open_in(torch.distributed.broadcast, torch.ones(3), 0, method="broadcast")
-    assert (seen["Collective name"], seen["Src Rank"]) == ("broadcast", 0)
-    [seen] = annotations_open_in(torch.distributed.reduce, torch.ones(3), 0, method="reduce")
-    assert (seen["Collective name"], seen["Dst Rank"]) == ("reduce", 0)
-
-
 # --- python -m
 
 

@@ -5,6 +5,7 @@ Eager collectives pass through: Kineto names those itself.
 """
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
 from typing import Any, Callable, NamedTuple
@@ -12,6 +13,7 @@ from typing import Any, Callable, NamedTuple
 import torch
 
 from .. import _ext
+from . import _functional
 from ._marks import Mark, get_stream_for_pg
 
 # c10's names of element types, which differ from Python's.
@@ -254,6 +256,45 @@ def _wrap(method: str, original: Any) -> Any:
     return collective
 
 
+def _group_of(value: Any) -> Any:
+    """The process group that a functional collective names: itself, or its name."""
+    if not isinstance(value, str):
+        return value
+    return torch.distributed.distributed_c10d._resolve_process_group(value)
+
+
+def _functional_scope(operator: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The scope around a call of torch.ops._c10d_functional."""
+    if not _is_captured():
+        return contextlib.nullcontext()
+    try:
+        group = _group_of(kwargs.get("group_name", args[-1] if args else None))
+        base, inputs = _functional.base_of(operator), _tensors(args[0])
+        call = _Call(inputs, _functional.outputs_of(base, inputs, args))
+        if base == "broadcast":
+            call = call._replace(source=int(args[1]))
+        elif base == "all_to_all_single":
+            call = call._replace(out_split=list(map(int, args[1])), in_split=list(map(int, args[2])))
+        annotation = metadata(group, _functional.collective_of(operator), call)
+    except (AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError):
+        # What is called differently than known is left to say so itself.
+        return contextlib.nullcontext()
+    return _scope(group, annotation)
+
+
+def capture_begins() -> bool:
+    """A recorded capture begins: are functional collectives watched from here on? Then capture_ends() is due."""
+    if not _originals:
+        return False
+    _functional.watch(_functional_scope)
+    return True
+
+
+def capture_ends() -> None:
+    """The end of a capture whose begin said True."""
+    _functional.unwatch()
+
+
 def _start_coalescing(original: Any) -> Any:
     @functools.wraps(original)
     def start(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -285,7 +326,7 @@ def annotate_collectives(enabled: bool = True, *, lanes: bool = False) -> None:
     """Names each captured collective of torch.distributed (point-to-point and coalesced ones too), with the keys of Kineto's eager ones.
 
     With `lanes` each process group gets a display lane of its own (get_stream_for_pg). False takes it all out again. Collectives outside a recorded
-    capture are left alone, and so are those that compiled code calls without Python (functional collectives within torch.compile).
+    capture are left alone, and so are those that C++ calls by itself (the backward of functional collectives, torch.compile's cpp_wrapper).
     """
     global _lanes
     _lanes = lanes

@@ -8,7 +8,7 @@ from .. import _ext
 from .._errors import Error, UnavailableError
 from .._live import available
 from .._window import Window
-from . import _backward_seam, _stacks
+from . import _backward_seam, _collectives, _stacks
 from ._config import Config
 
 _lock = threading.Lock()
@@ -23,6 +23,7 @@ class Recording:
         self.window = Window(config.observer)
         self.graph_handle = 0  # the CUgraph that is captured into; 0 until known
         self.graph_id = 0
+        self._collectives = False  # functional ones are watched
 
     def open(self) -> None:
         """Raises BusyError (a RuntimeError) where callbacks were asked for and somebody else has them."""
@@ -30,6 +31,7 @@ class Recording:
         self.window.open()
         with _lock:
             _open.append(self)
+        self._collectives = _collectives.capture_begins()
         if self.config.record_py_stacks:
             _stacks.begin(self.config.py_stack_filter_paths)
 
@@ -37,6 +39,9 @@ class Recording:
         with _lock:
             if self in _open:
                 _open.remove(self)
+        if self._collectives:
+            self._collectives = False
+            _collectives.capture_ends()
         if self.config.record_py_stacks:
             _stacks.end()
         self.window.close()

@@ -44,6 +44,13 @@ def calls(dist, torch, device):
         "all_gather_into_tensor": lambda: dist.all_gather_into_tensor(wide, one),
         "all_to_all_single": lambda: dist.all_to_all_single(wide, wide.clone()),
     }
+    functional = torch.distributed._functional_collectives
+
+    def functional_calls():
+        functional.wait_tensor(functional.all_reduce(one, "sum", group))
+        functional.wait_tensor(functional.all_gather_tensor(one, 0, group))
+
+    found["functional collectives"] = functional_calls
     if device != "cpu":  # gloo has none of these
         found["reduce_scatter_tensor"] = lambda: dist.reduce_scatter_tensor(one, wide)
         found["reduce_scatter"] = lambda: dist.reduce_scatter(one, parts)
@@ -79,6 +86,7 @@ def calls(dist, torch, device):
 def run():
     from harness import DEVICE, REHEARSAL, capture, gat, graphtag, recorder, replayed, torch
     import torch.distributed as dist
+    import torch.distributed._functional_collectives
     from models import Graph
 
     device = DEVICE if REHEARSAL else f"cuda:{RANK}"
