@@ -34,8 +34,11 @@ class CallSweep {
   // By start.
   void add(std::int64_t start_ns, std::int64_t end_ns, const RecordClass& record_class, std::uint32_t replay, bool is_kernel);
 
+  // After the last add().
+  void finish() { times_.sort(); }
+
   const RowSums& row(std::uint32_t row) const { return rows_[row]; }
-  CallTimes& times() { return times_; }
+  const CallTimes& times() const { return times_; }
 
  private:
   struct Call {

@@ -20,10 +20,11 @@ struct CallStatistics {
 class CallTimes {
  public:
   void add(std::uint32_t row, std::int64_t time_ns);
-  // After the last add(): sorts in place and gives each row that has calls to `take`, ascending.
+  // Once, after the last add(): in place.
+  void sort();
+  // Then: gives each row that has calls to `take`, ascending.
   template <typename Take>
-  void for_each_row(Take&& take) {
-    sort();
+  void for_each_row(Take&& take) const {
     for (std::size_t begin = 0; begin < packed_.size();) {
       std::size_t end = begin;
       while (end < packed_.size() && packed_[end] >> 32 == packed_[begin] >> 32) ++end;
@@ -33,7 +34,6 @@ class CallTimes {
   }
 
  private:
-  void sort();
   CallStatistics statistics(std::size_t begin, std::size_t end) const;
 
   GrowArray<std::uint64_t> packed_;                           // row << 32 | ns; all ones in the lower half: see long_

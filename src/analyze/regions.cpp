@@ -1,6 +1,7 @@
 #include "analyze/regions.h"
 
 #include <algorithm>
+#include <future>
 #include <tuple>
 
 #include "analyze/call_sweep.h"
@@ -128,7 +129,8 @@ class Analysis {
       if (record_class.selected) take(operation, clip(operation), record_class);
     }
   }
-  void measure_device(std::size_t begin, std::size_t end, InstantSweep& instants, CallSweep& calls, CopySums& copies);
+  void measure_calls(CallSweep& calls) const;
+  void measure_device(std::size_t begin, std::size_t end, InstantSweep& instants, CopySums& copies);
   void add_window(const Interval& seen);
   RegionRow make_row(std::uint32_t row, const InstantSweep& instants, const CallSweep& calls) const;
   void fill_totals(const Budget& budget, const CopySums& copies);
@@ -195,11 +197,28 @@ void Analysis::add_window(const Interval& seen) {
   add_saturating(report_.window_ns, window.end_ns - window.start_ns);
 }
 
-void Analysis::measure_device(std::size_t begin, std::size_t end, InstantSweep& instants, CallSweep& calls, CopySums& copies) {
-  calls.begin_device();
+void Analysis::measure_calls(CallSweep& calls) const {
+  for (std::size_t begin = 0; begin < table_.operations.size();) {
+    const std::size_t end = end_of_device(table_.operations, begin);
+    calls.begin_device();
+    for_each_selected(begin, end,
+                      [&](const GpuOperation& operation, const std::optional<Interval>& interval, const RecordClass&) {
+                        if (interval) calls.expect(operation.replay);
+                      });
+    for_each_selected(
+        begin, end, [&](const GpuOperation& operation, const std::optional<Interval>& interval, const RecordClass& record_class) {
+          if (!interval) return;
+          calls.add(interval->start_ns, interval->end_ns, record_class, operation.replay,
+                    operation.kind == OperationKind::kernel);
+        });
+    begin = end;
+  }
+  calls.finish();
+}
+
+void Analysis::measure_device(std::size_t begin, std::size_t end, InstantSweep& instants, CopySums& copies) {
   Interval seen{INT64_MAX, INT64_MIN};
-  for_each_selected(begin, end, [&](const GpuOperation& operation, const std::optional<Interval>& interval, const RecordClass&) {
-    if (interval) calls.expect(operation.replay);
+  for_each_selected(begin, end, [&](const GpuOperation& operation, const std::optional<Interval>&, const RecordClass&) {
     seen = {std::min(seen.start_ns, clamp_time_ns(operation.start_ns)), std::max(seen.end_ns, clamp_time_ns(operation.end_ns))};
   });
   if (seen.start_ns > seen.end_ns) return;
@@ -217,7 +236,6 @@ void Analysis::measure_device(std::size_t begin, std::size_t end, InstantSweep& 
                         add_saturating(attributed_sum_ns_, length_ns);
                       }
                       if (!is_kernel) copies.add(operation, length_ns);
-                      calls.add(interval->start_ns, interval->end_ns, record_class, operation.replay, is_kernel);
                       if (length_ns == 0) return;
                       const Activity activity = !is_kernel                      ? Activity::copy
                                                 : comm_.is_comm(operation.name) ? Activity::comm
@@ -253,11 +271,14 @@ RegionReport Analysis::measure() {
   CallSweep calls(tree_, table_.replays.size());
   CopySums copies(table_.names);
   measured_replays_.assign(table_.replays.size(), false);
+  // The two sweeps cost about the same, and have nothing to do with each other. Without a thread the first one runs at get().
+  std::future<void> calls_measured = std::async([&] { measure_calls(calls); });
   for (std::size_t begin = 0; begin < table_.operations.size();) {
     const std::size_t end = end_of_device(table_.operations, begin);
-    measure_device(begin, end, instants, calls, copies);
+    measure_device(begin, end, instants, copies);
     begin = end;
   }
+  calls_measured.get();
   fill_totals(instants.budget(), copies);
   report_.unattributed = make_row(kUnattributedRow, instants, calls);
   std::vector<RegionRow> rows(tree_.rows().size());

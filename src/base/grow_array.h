@@ -12,7 +12,7 @@
 
 namespace graphtag {
 
-// Resident memory is sizeof(T) * size(), rounded up to a page. T must be trivially copyable. Throws std::bad_alloc.
+// Resident memory is sizeof(T) * size(), rounded up to a page (of up to 2 MiB). T must be trivially copyable. Throws std::bad_alloc.
 template <typename T>
 class GrowArray {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -60,9 +60,13 @@ class GrowArray {
                       ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
                       : mremap(data_, capacity_bytes_, bytes, MREMAP_MAYMOVE);
     if (block == MAP_FAILED) throw std::bad_alloc();
+    // A page fault for each 4 KiB would cost as much as filling them. Where there are no huge pages this does nothing.
+    if (bytes >= kHugeFromBytes) madvise(block, bytes, MADV_HUGEPAGE);
     data_ = static_cast<T*>(block);
     capacity_bytes_ = bytes;
   }
+
+  static constexpr std::size_t kHugeFromBytes = std::size_t{8} << 20;
 
   T* data_ = nullptr;
   std::size_t size_ = 0;

@@ -54,13 +54,16 @@ void ArgsNames::pick_others(const MemberShape& shape, ShapeFacts& facts) {
   if (!facts.named) facts.picked.clear();
 }
 
-const ArgsNames::ShapeFacts& ArgsNames::facts_of(const Event& event) {
+void ArgsNames::look_at(const Event& event) {
+  event_ = &event;
   const MemberShape& shape = shapes_.of(event);
+  if (seen_ != nullptr && shape.id == shape_id_) return;
   if (facts_.size() >= std::size_t{1} << 14) facts_.clear();
   const auto [found, added] = facts_.try_emplace(shape.id);
   shape_id_ = shape.id;
   ShapeFacts& facts = found->second;
-  if (!added) return facts;
+  seen_ = &facts;
+  if (!added) return;
   facts.original_stream = shape.index_of(kOriginalStream);
   if (earlier_) {
     pick_listed(shape, facts);
@@ -71,13 +74,12 @@ const ArgsNames::ShapeFacts& ArgsNames::facts_of(const Event& event) {
   if (const int member = shape.index_of(kAnnotatedStream); member >= 0 && may_ask_for_lane) {
     facts.picked.emplace_back(static_cast<std::uint32_t>(member), "stream");
   }
-  return facts;
 }
 
-AnnotationId ArgsNames::intern(const Event& event, const ShapeFacts& facts) {
+AnnotationId ArgsNames::intern() {
   Json object = Json::object();
-  for (const auto& [member, key] : facts.picked) {
-    const std::string_view text = event.text(event.members[member].value);
+  for (const auto& [member, key] : seen_->picked) {
+    const std::string_view text = event_->text(event_->members[member].value);
     // A number beyond 64 bits is no JSON value of ours: it stays as its text.
     Result<Json> value = parse_json(text);
     object[key] = value ? *std::move(value) : Json(text);
@@ -91,16 +93,15 @@ AnnotationId ArgsNames::intern(const Event& event, const ShapeFacts& facts) {
   return id ? *id : AnnotationId::none;  // nested too deep to be one
 }
 
-AnnotationId ArgsNames::read(const Event& event) {
-  const ShapeFacts& facts = facts_of(event);
-  if (facts.picked.empty() || (event.graph_id == 0 && !(earlier_ && facts.named))) return AnnotationId::none;
+AnnotationId ArgsNames::annotation() {
+  if (seen_->picked.empty() || (event_->graph_id == 0 && !(earlier_ && seen_->named))) return AnnotationId::none;
   key_.assign(reinterpret_cast<const char*>(&shape_id_), sizeof(shape_id_));
-  for (const auto& picked : facts.picked) {
-    key_ += event.text(event.members[picked.first].value);
+  for (const auto& picked : seen_->picked) {
+    key_ += event_->text(event_->members[picked.first].value);
     key_ += '\0';
   }
   if (const auto found = interned_.find(std::string_view(key_)); found != interned_.end()) return found->second;
-  const AnnotationId id = intern(event, facts);
+  const AnnotationId id = intern();
   if (cached_bytes_ >= kCachedBytes) {
     interned_.clear();
     cached_bytes_ = 0;
@@ -110,12 +111,11 @@ AnnotationId ArgsNames::read(const Event& event) {
   return id;
 }
 
-std::optional<std::int64_t> ArgsNames::stream_of(const Event& event) {
-  const int member = facts_of(event).original_stream;
-  if (member >= 0) {
-    if (const auto stream = integer_of(event.text(event.members[static_cast<std::size_t>(member)].value))) return stream;
+std::optional<std::int64_t> ArgsNames::stream() const {
+  if (const int member = seen_->original_stream; member >= 0) {
+    if (const auto stream = integer_of(event_->text(event_->members[static_cast<std::size_t>(member)].value))) return stream;
   }
-  return event.stream ? event.stream : integer_of(event.text(event.tid));
+  return event_->stream ? event_->stream : integer_of(event_->text(event_->tid));
 }
 
 }  // namespace graphtag

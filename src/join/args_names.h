@@ -25,10 +25,12 @@ class ArgsNames {
  public:
   ArgsNames(std::optional<EarlierRun> earlier, AnnotationTable& table);
 
-  // The annotation in the args of a GPU operation; none if there is none in them.
-  AnnotationId read(const Event& event);
-  // The stream that a GPU operation ran on, also if it is shown on another lane.
-  std::optional<std::int64_t> stream_of(const Event& event);
+  // The GPU operation that annotation() and stream() are asked about. It must live as long.
+  void look_at(const Event& event);
+  // The annotation in its args; none if there is none in them.
+  AnnotationId annotation();
+  // The stream that it ran on, also if it is shown on another lane.
+  std::optional<std::int64_t> stream() const;
 
  private:
   struct ShapeFacts {
@@ -41,10 +43,9 @@ class ArgsNames {
     std::size_t operator()(std::string_view text) const;
   };
 
-  const ShapeFacts& facts_of(const Event& event);
   void pick_listed(const MemberShape& shape, ShapeFacts& facts) const;
   static void pick_others(const MemberShape& shape, ShapeFacts& facts);
-  AnnotationId intern(const Event& event, const ShapeFacts& facts);
+  AnnotationId intern();
 
   std::optional<EarlierRun> earlier_;
   KeySet keys_;  // earlier_'s
@@ -55,7 +56,10 @@ class ArgsNames {
       interned_;                  // shape id and values as written -> annotation
   std::size_t cached_bytes_ = 0;  // of interned_
   std::string key_;
-  std::uint32_t shape_id_ = 0;  // of the last facts_of()
+  // Of what look_at() saw last.
+  const Event* event_ = nullptr;
+  std::uint32_t shape_id_ = 0;
+  const ShapeFacts* seen_ = nullptr;  // in facts_
 };
 
 }  // namespace graphtag

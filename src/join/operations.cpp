@@ -41,36 +41,42 @@ class NameCache {
  public:
   explicit NameCache(Interner& names) : names_(names) {}
 
-  std::uint32_t intern(std::string_view name) {
-    Entry& entry = entries_[slot_of(name)];
-    if (!entry.known || entry.name != name) {
-      const std::uint32_t id = names_.intern(name);
-      entry = {names_[id], id, true};
-    }
-    return entry.id;
+  // Of the name that `token` writes. One with escapes goes to the table.
+  std::uint32_t intern(std::string_view token) {
+    if (token.size() < kBytesMin || token.front() != '"') return names_.intern(unescape(token, storage_));
+    const std::string_view inside = token.substr(1, token.size() - 2);
+    Entry& entry = entries_[slot_of(inside)];
+    if (entry.name == inside) return entry.id;
+    const std::string_view name = unescape(token, storage_);
+    const std::uint32_t id = names_.intern(name);
+    if (name.data() == inside.data()) entry = {names_[id], id};
+    return id;
   }
 
  private:
   struct Entry {
-    std::string_view name;
+    std::string_view name;  // without a backslash
     std::uint32_t id = 0;
-    bool known = false;
   };
+  static constexpr std::size_t kPart = 8;
+  static constexpr std::size_t kBytesMin = 4 * kPart + 2;
+  static constexpr unsigned kBits = 10;
 
-  // By the length and eight bytes each from the start, the middle and the end.
+  // By the length and four parts: names of one kernel with other sizes differ in few bytes.
   static std::size_t slot_of(std::string_view name) {
     std::uint64_t hash = name.size();
-    for (const std::size_t at : {std::size_t{0}, name.size() / 2, name.size() - std::min<std::size_t>(name.size(), 8)}) {
+    for (const std::size_t at : {std::size_t{0}, name.size() / 2, name.size() - 3 * kPart, name.size() - kPart}) {
       std::uint64_t part = 0;
-      if (at < name.size()) std::memcpy(&part, name.data() + at, std::min<std::size_t>(8, name.size() - at));
-      hash = mix_bits(hash ^ part);
+      std::memcpy(&part, name.data() + at, kPart);
+      hash = (hash ^ part) * 0x9E3779B97F4A7C15ULL;
+      hash ^= hash >> 32;
     }
-    return hash % kEntries;
+    return hash >> (64 - kBits);
   }
 
-  static constexpr std::size_t kEntries = 1024;
   Interner& names_;
-  std::vector<Entry> entries_ = std::vector<Entry>(kEntries);
+  std::string storage_;
+  std::vector<Entry> entries_ = std::vector<Entry>(std::size_t{1} << kBits);
 };
 
 class Builder final : public EventVisitor {
@@ -105,8 +111,9 @@ class Builder final : public EventVisitor {
     operation.start_ns = *event.start_ns;
     operation.end_ns = saturating_add(operation.start_ns, event.duration_ns);
     operation.bytes = event.bytes;
-    operation.name = names_.intern(unescape(event.text(event.name), storage_));
-    operation.stream = to_int32(args_.stream_of(event).value_or(-1));
+    operation.name = names_.intern(event.text(event.name));
+    args_.look_at(event);
+    operation.stream = to_int32(args_.stream().value_or(-1));
     operation.device = *device;
     operation.kind = kind_of(event.kind);
     if (event.graph_id != 0) {
@@ -149,7 +156,7 @@ class Builder final : public EventVisitor {
 
     Resolution resolution = own_names_.resolve(event);
     if (resolution.origin == Origin::no_annotations) resolution.origin = Origin::outside_scope;
-    const AnnotationId in_args = args_.read(event);
+    const AnnotationId in_args = args_.annotation();
     if (in_args != AnnotationId::none) {
       any_name_in_args_ = true;
       if (!is_provenance(resolution.origin)) resolution.origin = Origin::callback;  // whoever wrote it knew the node
@@ -161,18 +168,18 @@ class Builder final : public EventVisitor {
 
   // Work that was launched on its own has a name only where the trace itself says so.
   void name_outside_graphs(const Event& event, GpuOperation& operation) {
-    const AnnotationId in_args = args_.read(event);
+    const AnnotationId in_args = args_.annotation();
     operation.annotation = own_names_.any() ? own_names_.resolve(event).annotation : AnnotationId::none;
     operation.annotation = overlay_.lay(operation.annotation, in_args);
     if (operation.annotation != AnnotationId::none) operation.origin = Origin::callback;
   }
 
   std::uint32_t replay_of(GraphId graph, std::uint64_t correlation, bool has_node_id) {
-    GraphFacts& facts = graphs_[graph];
-    facts.node_ids = facts.node_ids || has_node_id;
-    if (last_replay_ != kNoReplay && table_.replays[last_replay_].graph == graph &&
-        table_.replays[last_replay_].correlation == correlation) {
-      facts.several_records = true;
+    const bool same_graph = last_replay_ != kNoReplay && table_.replays[last_replay_].graph == graph;
+    if (!same_graph) last_graph_ = &graphs_[graph];
+    last_graph_->node_ids = last_graph_->node_ids || has_node_id;
+    if (same_graph && table_.replays[last_replay_].correlation == correlation) {
+      last_graph_->several_records = true;
       return last_replay_;
     }
     const auto [found, added] =
@@ -180,7 +187,7 @@ class Builder final : public EventVisitor {
     if (added) {
       table_.replays.push_back({graph, correlation});
     } else {
-      facts.several_records = true;
+      last_graph_->several_records = true;
     }
     return last_replay_ = found->second;
   }
@@ -208,9 +215,9 @@ class Builder final : public EventVisitor {
   OwnNames own_names_;
   Overlay overlay_;
   LaunchNames launch_names_;
-  std::string storage_;
   bool any_name_in_args_ = false;
   std::uint32_t last_replay_ = kNoReplay;
+  GraphFacts* last_graph_ = nullptr;  // of last_replay_'s graph, in graphs_, which only another graph's first record changes
   std::uint16_t last_device_ = 0;
   boost::unordered_flat_map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t>
       replay_ids_;  // graph id, correlation -> replay
