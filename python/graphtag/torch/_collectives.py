@@ -94,15 +94,11 @@ def _all_to_all(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
 
 
 def _send(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
-    return _Call(_in_place(args, kwargs).inputs, [], destination=_argument(args, kwargs, 1, "dstRank", "dst"))
+    return _in_place(args, kwargs)._replace(destination=_argument(args, kwargs, 1, "dstRank", "dst"))
 
 
 def _receive(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
-    return _Call([], _in_place(args, kwargs).outputs, source=_argument(args, kwargs, 1, "srcRank", "src"))
-
-
-def _receive_any(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
-    return _Call([], _in_place(args, kwargs).outputs)
+    return _in_place(args, kwargs)._replace(source=_argument(args, kwargs, 1, "srcRank", "src"))
 
 
 def _nothing(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
@@ -130,19 +126,19 @@ _METHODS: dict[str, tuple[str, Callable[[tuple[Any, ...], dict[str, Any]], _Call
     "_reduce_scatter_base": ("_reduce_scatter_base", _out_and_in),
     "reduce_scatter_single_coalesced": ("reduce_scatter_tensor_coalesced", _out_and_in),
     "reduce_scatter_tensor_coalesced": ("reduce_scatter_tensor_coalesced", _out_and_in),
-    "all_to_all_single": ("all_to_all", _all_to_all_single),
-    "alltoall_base": ("all_to_all", _all_to_all_single),
+    "all_to_all_single": ("all_to_allv", _all_to_all_single),
+    "alltoall_base": ("all_to_allv", _all_to_all_single),
     "alltoall": ("all_to_all", _all_to_all),
     "send": ("send", _send),
     "recv": ("recv", _receive),
-    "recv_anysource": ("recv", _receive_any),
+    "recv_anysource": ("recv", _in_place),
     "barrier": ("barrier", _nothing),
 }
 
 # NCCL's backend of PyTorch 2.15 and newer ("nccl2") calls them so, and lists each tensor's size as a split.
 _NAMES_OF_NCCL2 = {
     "allreduce": "all_reduce", "allreduce_coalesced": "all_reduce", "_allgather_base": "allGatherSingleImpl",
-    "_reduce_scatter_base": "reduceScatterSingleImpl", "all_to_allv": "all_to_all_v_single", "coalesced": "batch_op_issue",
+    "_reduce_scatter_base": "reduceScatterSingleImpl", "all_to_allv": "allToAllSingleImpl", "coalesced": "batch_op_issue",
 }  # fmt: skip
 _NCCL2 = ("ProcessGroupNCCL2", "ProcessGroupNCCLLazy")
 
@@ -187,10 +183,12 @@ def _is_nccl2(group: Any) -> bool:
 
 
 def metadata(group: Any, name: str, call: _Call, asynchronous: bool = True) -> dict[str, Any]:
-    """What Kineto writes for this collective, by the same keys; what is not known is left out."""
+    """What Kineto writes for this collective, by the same keys; what is not known is left out. "Rank" is this process's: Kineto writes the root or the
+    peer there, which are "Src Rank" and "Dst Rank" here."""
     ranks = _ranks_of(group)
     if _is_nccl2(group):
-        name = _NAMES_OF_NCCL2.get(name, name)
+        uneven = name == "all_to_allv" and call.in_split + call.out_split
+        name = "all_to_all_v_single" if uneven else _NAMES_OF_NCCL2.get(name, name)
         call = call._replace(in_split=[tensor.numel() for tensor in call.inputs], out_split=[tensor.numel() for tensor in call.outputs])
     known = {
         "name": f"nccl:{name}",

@@ -22,7 +22,7 @@ _OPERATORS = {
     "all_gather_into_tensor_coalesced": "allgather_into_tensor_coalesced",
     "reduce_scatter_tensor": "_reduce_scatter_base",
     "reduce_scatter_tensor_coalesced": "reduce_scatter_tensor_coalesced",
-    "all_to_all_single": "all_to_all",
+    "all_to_all_single": "all_to_allv",
     "broadcast": "broadcast",
 }
 _ENDINGS = ("", "_", "_out")
