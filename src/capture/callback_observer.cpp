@@ -37,6 +37,8 @@ const CallbackObserver::Handler CallbackObserver::kHandlers[kGraphEventKinds] = 
 DriverResult CallbackObserver::start(const Driver& driver, std::uint32_t epoch) noexcept {
   driver_.store(&driver, std::memory_order_release);
   epoch_.store(epoch, std::memory_order_release);
+  GraphId none;
+  can_ask_exec_ids_.store(driver.exec_id(nullptr, none).status != DriverStatus::missing, std::memory_order_relaxed);
   return driver.subscribe(*this, kEvents, subscription_);
 }
 
@@ -55,6 +57,9 @@ void CallbackObserver::on_graph_event(const GraphEvent& event) noexcept {
   const Handler handler = kHandlers[static_cast<std::size_t>(event.kind) % kGraphEventKinds];
   ThreadState* thread = threads_->current();
   if (handler == nullptr) return;
+  if (thread != nullptr && thread->flat_epoch != 0) [[unlikely]] {
+    if (thread->flat_epoch == epoch_.load(std::memory_order_relaxed) && event.kind != GraphEventKind::exec_created) return;
+  }
   try {
     if (thread == nullptr) throw std::bad_alloc();
     (this->*handler)(*thread, event);
@@ -63,6 +68,18 @@ void CallbackObserver::on_graph_event(const GraphEvent& event) noexcept {
   } catch (...) {
     failures_.fetch_add(1, std::memory_order_relaxed);
   }
+}
+
+void CallbackObserver::on_instantiation(GraphHandle graph, bool begins) noexcept {
+  ThreadState* thread = threads_->current();
+  if (thread == nullptr) return;
+  thread->flat_epoch = 0;
+  GraphId id;
+  if (!begins || !can_ask_exec_ids_.load(std::memory_order_relaxed) ||
+      !driver_.load(std::memory_order_relaxed)->graph_id(graph, id).ok())
+    return;
+  flush(*thread);
+  if (book_.is_flat(id)) thread->flat_epoch = epoch_.load(std::memory_order_relaxed);
 }
 
 bool CallbackObserver::ask(DriverResult result) noexcept {

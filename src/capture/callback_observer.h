@@ -2,7 +2,7 @@
 //
 //   node_created    id of the node; what is open on this thread, laid over what is open on the thread that made the graph
 //   node_cloned     the copy gets what its original has, or is a node of an exec graph to be (capture/copy_watch.h)
-//   exec_created    where each nested node went
+//   exec_created    where each nested node went; a graph that holds none keeps its ids, so what else its instantiation tells is passed over
 //   node_updated    cudaGraphExecUpdate: the exec graph's node gets what the new graph's node has
 //
 // Setting the parameters of one node of an exec graph changes nothing: it is the same node still.
@@ -33,6 +33,7 @@ class CallbackObserver final : public GraphObserver {
   void stop() noexcept;
 
   void on_graph_event(const GraphEvent& event) noexcept override;
+  void on_instantiation(GraphHandle graph, bool begins) noexcept override;
 
   // Asks the driver for the kinds of the nodes of all graphs that the calling thread made, counts those that make GPU records, and
   // makes sure which nodes hold graphs. Not inside a callback. Other threads' graphs are left out: they may be destroying them.
@@ -85,6 +86,7 @@ class CallbackObserver final : public GraphObserver {
   std::atomic<std::uint32_t> epoch_{0};
   std::atomic<std::uint64_t> failures_{0};
   std::atomic<NodeHook> node_hook_{nullptr};
+  std::atomic<bool> can_ask_exec_ids_{false};
   SubscriptionHandle subscription_ = nullptr;
   GraphBook book_;
 

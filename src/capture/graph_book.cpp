@@ -44,6 +44,14 @@ bool GraphBook::knows(GraphId graph) const {
   return entries_.contains(graph);
 }
 
+bool GraphBook::is_flat(GraphId graph) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(graph);
+  if (found == entries_.end() || !found->second.holds.empty()) return false;
+  return std::all_of(entries_.begin(), entries_.end(),
+                     [&](const auto& entry) { return entry.first == graph || entry.second.outermost || entry.second.confirmed; });
+}
+
 std::optional<ThreadKey> GraphBook::creator(GraphId graph) const {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(graph);

@@ -41,6 +41,8 @@ class GraphBook {
   // `node` was created while, or right after, `graphs` were.
   void may_hold(NodeId node, std::span<const GraphId> graphs);
   bool knows(GraphId graph) const;
+  // Whether no node of `graph` holds a graph, for certain. It is not where another graph is about that could have been moved into it.
+  bool is_flat(GraphId graph) const;
   std::optional<ThreadKey> creator(GraphId graph) const;
 
   struct Holder {

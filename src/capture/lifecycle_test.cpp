@@ -142,6 +142,22 @@ TEST_F(Lifecycle, AMovedChildGraphIsLinkedOnceItsHolderCanBeAsked) {
   EXPECT_EQ(rec.replay(exec), (std::vector<PlainRecord>{{1, {{"holder", 2}, {"own", 1}}}}));
 }
 
+// A graph that holds none is instantiated without a look at its nodes; one that gets a child later is not such a graph any more.
+TEST_F(Lifecycle, AGraphThatWasFlatWhenItWasFirstInstantiated) {
+  const WindowId window = rec.open();
+  const GraphHandle child = capture("child", 1), top = capture("top", 2);
+  const ExecHandle flat = rec.cuda.instantiate(top);
+  EXPECT_EQ(rec.names(flat), (Names{{2, "top"}}));
+  rec.begin("holder");
+  rec.cuda.add_child(top, child, {});
+  rec.end();
+  const ExecHandle nested = rec.cuda.instantiate(top);
+  EXPECT_EQ(rec.names(nested), (Names{{2, "top"}, {1, "child"}}));
+  EXPECT_EQ(rec.names(flat), (Names{{2, "top"}}));
+  rec.close(window);
+  EXPECT_EQ(rec.recorder.counters().failures, 0U);
+}
+
 TEST_F(Lifecycle, NestedConditionalsAreNamedAndCountedApart) {
   const WindowId window = rec.open();
   const GraphHandle graph = rec.cuda.graph_create();

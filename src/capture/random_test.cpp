@@ -294,6 +294,13 @@ RC_GTEST_PROP(RandomPrograms, CallbacksKnowEveryRecordWhereClonesComeFirst, (std
   RC_ASSERT(!testing::Test::HasFailure());
 }
 
+RC_GTEST_PROP(RandomPrograms, CallbacksKnowEveryRecordWhereCuptiDoesNotTellOfCalls, (std::uint64_t seed)) {
+  Setting setting;
+  setting.fake.tells_calls = false;
+  RandomProgram(seed, setting).check_callbacks(12);
+  RC_ASSERT(!testing::Test::HasFailure());
+}
+
 RC_GTEST_PROP(RandomPrograms, CallbacksKnowEveryRecordOfCuda132, (std::uint64_t seed)) {
   Setting setting;
   setting.fake.has_node_params = true;

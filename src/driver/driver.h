@@ -119,6 +119,9 @@ struct GraphEvent {
 class GraphObserver {
  public:
   virtual void on_graph_event(const GraphEvent& event) noexcept = 0;
+  // This thread begins or ends a call that instantiates `graph`; what it is told in between is that call's doing. An end may be missing
+  // if the subscription ended meanwhile. Where CUPTI does not tell of calls, neither comes.
+  virtual void on_instantiation(GraphHandle graph, bool begins) noexcept = 0;
 
  protected:
   ~GraphObserver() = default;

@@ -75,11 +75,9 @@ void use_system_thread_ids(State& state) noexcept {
 void begin_turns(State& state) noexcept {
   InstantiationTurns* turns = new (std::nothrow) InstantiationTurns;
   state.turns.store(turns, std::memory_order_release);
-  if (turns != nullptr) watch_instantiations(state, true);
 }
 
 void end_turns(State& state) noexcept {
-  watch_instantiations(state, false);
   if (InstantiationTurns* turns = state.turns.exchange(nullptr)) turns->close();
 }
 
@@ -181,17 +179,6 @@ DriverResult call_name(void* self, bool of_driver, std::uint32_t callback_id, co
 }
 
 }  // namespace
-
-void watch_instantiations(State& state, bool wanted) noexcept {
-  const auto enable_callback =
-      state.get<std::int32_t (*)(std::uint32_t, void*, std::uint32_t, std::uint32_t)>(Entry::cupti_enable_callback);
-  void* subscriber = state.subscriber.load();
-  if (enable_callback == nullptr || subscriber == nullptr) return;
-  // A CUPTI that does not know one of them has no such call either.
-  for (const std::uint32_t call : vendor::kInstantiations) {
-    static_cast<void>(enable_callback(wanted ? 1 : 0, subscriber, vendor::kDriverDomain, call));
-  }
-}
 
 const ActivityTable kRealActivityTable = {start,           stop,     flush, detach, next_record, dropped, push_external_id,
                                           pop_external_id, call_name};

@@ -89,17 +89,24 @@ GraphEvent decode(std::uint8_t kind, const vendor::GraphData& data) {
 }
 
 // Asked for of instantiations alone.
-void take_turn(State& state, const void* data) noexcept {
+void on_call(State& state, const vendor::CallData& call) noexcept {
   static thread_local InstantiationTurns* entered = nullptr;
-  const bool begins = static_cast<const vendor::CallData*>(data)->site == vendor::kCallBegins;
-  if (begins) entered = state.turns.load(std::memory_order_acquire);
-  if (entered == nullptr) return;
-  begins ? entered->enter() : entered->leave();
+  const bool begins = call.site == vendor::kCallBegins;
+  const auto* params = static_cast<const vendor::InstantiateParams*>(call.params);
+  GraphObserver* observer = state.observer.load(std::memory_order_acquire);
+  if (begins) {
+    entered = state.turns.load(std::memory_order_acquire);
+    if (entered != nullptr) entered->enter();
+  }
+  if (observer != nullptr && params != nullptr) observer->on_instantiation(params->graph, begins);
+  if (!begins && entered != nullptr) entered->leave();
 }
 
 // CUPTI's callback: decodes and hands over, nothing else. Nothing here can throw, and on_graph_event is noexcept.
 void on_callback(void* user, std::uint32_t domain, std::uint32_t callback_id, const void* data) noexcept {
-  if (domain == vendor::kDriverDomain && data != nullptr) return take_turn(*static_cast<State*>(user), data);
+  if (domain == vendor::kDriverDomain && data != nullptr) {
+    return on_call(*static_cast<State*>(user), *static_cast<const vendor::CallData*>(data));
+  }
   if (domain != vendor::kResourceDomain || callback_id >= kKindsByCallback.size() || data == nullptr) return;
   const std::uint8_t kind = kKindsByCallback[callback_id];
   const void* descriptor = static_cast<const vendor::ResourceData*>(data)->descriptor;
@@ -237,6 +244,15 @@ DriverResult unsubscribe(void* self, SubscriptionHandle) noexcept {
   return result;
 }
 
+void watch_instantiations(const State& state) noexcept {
+  const auto enable_callback =
+      state.get<std::int32_t (*)(std::uint32_t, void*, std::uint32_t, std::uint32_t)>(Entry::cupti_enable_callback);
+  // A CUPTI that does not know one of them has no such call either.
+  for (const std::uint32_t call : vendor::kInstantiations) {
+    static_cast<void>(enable_callback(1, state.subscriber.load(), vendor::kDriverDomain, call));
+  }
+}
+
 DriverResult subscribe(void* self, GraphObserver* observer, GraphEventSet events, SubscriptionHandle* subscription) noexcept {
   State& state = state_of(self);
   if (!state.facts.can_subscribe) return kMissing;
@@ -247,7 +263,7 @@ DriverResult subscribe(void* self, GraphObserver* observer, GraphEventSet events
   if (!result.ok()) return result;
   state.observer.store(observer, std::memory_order_release);
   state.subscriber.store(handle);
-  if (state.turns.load() != nullptr) watch_instantiations(state, true);
+  watch_instantiations(state);
   result = from_cupti(enable(state, events));
   if (!result.ok()) {
     static_cast<void>(unsubscribe(self, nullptr));

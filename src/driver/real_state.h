@@ -47,7 +47,4 @@ struct RealDriver::State {
 extern const DriverTable kRealTable;
 extern const ActivityTable kRealActivityTable;
 
-// Asks for the calls of cuGraphInstantiate, or no longer, if there is a subscription to ask with (real_activity.cpp).
-void watch_instantiations(RealDriver::State& state, bool wanted) noexcept;
-
 }  // namespace graphtag

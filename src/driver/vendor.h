@@ -33,6 +33,13 @@ constexpr std::array<std::uint32_t, 5> kInstantiations = {513, 578, 643, 656, 65
 // The head of CUpti_CallbackData, for calls of the driver domain.
 struct CallData {
   std::int32_t site;
+  const char* name;
+  const void* params;
+};
+// The head of the parameters of all of kInstantiations.
+struct InstantiateParams {
+  ExecHandle* exec;
+  GraphHandle graph;
 };
 constexpr std::int32_t kCallBegins = 0;  // CUPTI_API_ENTER; 1: it returns
 

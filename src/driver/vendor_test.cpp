@@ -32,6 +32,7 @@ static_assert(kInstantiations[2] == CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWi
 static_assert(kInstantiations[3] == CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams);
 static_assert(kInstantiations[4] == CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz);
 static_assert(offsetof(CallData, site) == offsetof(CUpti_CallbackData, callbackSite));
+static_assert(offsetof(CallData, params) == offsetof(CUpti_CallbackData, functionParams));
 static_assert(kCallBegins == CUPTI_API_ENTER);
 
 static_assert(callback_id(GraphEventKind::graph_created) == CUPTI_CBID_RESOURCE_GRAPH_CREATED);

@@ -96,7 +96,6 @@ TEST_F(RecordTest, InstantiatesOnOneThreadAtATime) {
   const auto call = reinterpret_cast<DriverCall>(dlsym(library, "gtfake_driver_call"));
   ASSERT_NE(call, nullptr);
   const gt_window window = open_window(GT_OBSERVER_CALLBACKS);
-  EXPECT_FALSE(call(kCall, 0)) << "a window alone stops nobody";
   const gt_recording recording = begin();
   std::atomic<int> inside{0}, most{0};
   std::vector<std::thread> threads;
@@ -117,7 +116,6 @@ TEST_F(RecordTest, InstantiatesOnOneThreadAtATime) {
   // One that is inside when the recording ends keeps nobody waiting, now or in the next one.
   EXPECT_TRUE(call(kCall, 0));
   end(recording);
-  EXPECT_FALSE(call(kCall, 1));
   const gt_recording next = begin();
   std::thread([&] {
     EXPECT_TRUE(call(kCall, 0));

@@ -22,6 +22,7 @@ class Log final : public GraphObserver {
  public:
   explicit Log(Driver driver) : driver_(driver) {}
 
+  void on_instantiation(GraphHandle, bool) noexcept override {}
   void on_graph_event(const GraphEvent& event) noexcept override {
     if (event.kind != GraphEventKind::node_destroy_starting) flush();
     std::string line = kNames[static_cast<std::size_t>(event.kind)];

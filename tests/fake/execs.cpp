@@ -173,6 +173,13 @@ void Model::add_extra_nodes(Graph* image) {
 }
 
 ExecHandle FakeCuda::instantiate(GraphHandle graph) {
+  model_->tell_of_call(graph, true);
+  const ExecHandle exec = instantiate_in_call(graph);
+  model_->tell_of_call(graph, false);
+  return exec;
+}
+
+ExecHandle FakeCuda::instantiate_in_call(GraphHandle graph) {
   Graph* source = to_graph(graph);
   bool conditional = false;
   {

@@ -30,6 +30,7 @@ struct Options {
   bool has_exec_id = true;           // cuptiGetGraphExecId; not in CUDA 12.0 to 12.2
   bool has_node_params = false;      // cuGraphNodeGetParams; CUDA 13.2 and newer
   bool has_callbacks = true;         // cuptiSubscribe and its like
+  bool tells_calls = true;           // the beginning and end of instantiations
   bool clone_before_create = false;  // node_cloned and graph_cloned come before the clone's graph_created and node_created
   bool has_activity = true;          // CUPTI's activity records
   bool extra_nodes = true;           // instantiation adds nodes of the driver's own where there are conditionals
@@ -109,6 +110,8 @@ class FakeCuda {
   void emit(const GraphEvent& event);
 
  private:
+  ExecHandle instantiate_in_call(GraphHandle graph);
+
   friend struct FakeCalls;
   friend struct Model;
 

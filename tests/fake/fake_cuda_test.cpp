@@ -18,6 +18,7 @@ using testing::IsEmpty;
 class NullObserver final : public GraphObserver {
  public:
   void on_graph_event(const GraphEvent&) noexcept override { ++events; }
+  void on_instantiation(GraphHandle, bool) noexcept override {}
   std::atomic<int> events{0};
 };
 

@@ -19,6 +19,11 @@ void Model::emit(const GraphEvent& event) {
   receiver->on_graph_event(event);
 }
 
+void Model::tell_of_call(GraphHandle graph, bool begins) {
+  GraphObserver* receiver = observer.load(std::memory_order_acquire);
+  if (receiver != nullptr && options.tells_calls) receiver->on_instantiation(graph, begins);
+}
+
 void Model::emit(GraphEventKind kind, const Graph* graph, const Node* node, const Node* dependency) {
   GraphEvent event;
   event.kind = kind;

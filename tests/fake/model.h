@@ -104,6 +104,7 @@ struct Model {
   explicit Model(const Options& o) : options(o) {}
 
   void emit(const GraphEvent& event);
+  void tell_of_call(GraphHandle graph, bool begins);
   void emit(GraphEventKind kind, const Graph* graph, const Node* node = nullptr, const Node* dependency = nullptr);
 
   // graphs.cpp

@@ -45,6 +45,14 @@ class Subscriber final : public GraphObserver {
     callback.load()(user.load(), vendor::kResourceDomain, vendor::kCallbackIds[static_cast<std::size_t>(event.kind)], &resource);
   }
 
+  void on_instantiation(GraphHandle graph, bool begins) noexcept override {
+    constexpr std::size_t kWithParams = 3;
+    if ((calls >> kWithParams & 1) == 0) return;
+    const vendor::InstantiateParams params{nullptr, graph};
+    const vendor::CallData data{begins ? vendor::kCallBegins : 1, "cuGraphInstantiateWithParams", &params};
+    callback.load()(user.load(), vendor::kDriverDomain, vendor::kInstantiations[kWithParams], &data);
+  }
+
   std::atomic<vendor::CallbackFunction> callback{nullptr};
   std::atomic<void*> user{nullptr};
   GraphEventSet events;
@@ -185,7 +193,7 @@ bool gtfake_driver_call(std::uint32_t callback_id, std::int32_t site) {
   Subscriber& self = subscriber();
   for (std::size_t i = 0; i < vendor::kInstantiations.size(); ++i) {
     if (vendor::kInstantiations[i] != callback_id || (self.calls >> i & 1) == 0) continue;
-    const vendor::CallData data{site};
+    const vendor::CallData data{site, "cuGraphInstantiate", nullptr};
     self.callback.load()(self.user.load(), vendor::kDriverDomain, callback_id, &data);
     return true;
   }
