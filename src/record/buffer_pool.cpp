@@ -46,7 +46,8 @@ std::uint8_t* BufferPool::give(std::size_t& bytes) noexcept {
     return slot.bytes;
   }
   refused_.fetch_add(1, std::memory_order_relaxed);
-  wake_->signal();
+  // CUPTI asks again for each record that it drops: once is enough.
+  if (!starved_.load(std::memory_order_relaxed) && !starved_.exchange(true, std::memory_order_relaxed)) wake_->signal();
   bytes = 0;
   return nullptr;
 }

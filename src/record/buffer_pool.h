@@ -43,6 +43,8 @@ class BufferPool final : public ActivityBuffers {
 
   std::uint32_t count() const noexcept { return count_; }
   std::uint32_t given() const noexcept;  // now
+  // Whether a buffer was refused since the last call.
+  bool was_starved() noexcept { return starved_.exchange(false, std::memory_order_relaxed); }
   std::uint64_t refused() const noexcept { return refused_.load(std::memory_order_relaxed); }
 
  private:
@@ -61,6 +63,7 @@ class BufferPool final : public ActivityBuffers {
   std::atomic<std::uint32_t> next_{0};  // where give() looks first
   std::atomic<std::uint64_t> last_order_{0};
   std::atomic<std::uint64_t> refused_{0};
+  std::atomic<bool> starved_{false};
 };
 
 }  // namespace graphtag

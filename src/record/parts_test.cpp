@@ -29,6 +29,8 @@ TEST(BufferPool, EachBufferIsWithOneOwnerAtATime) {
   EXPECT_EQ(pool.give(bytes), nullptr);
   EXPECT_EQ(bytes, 0u);
   EXPECT_EQ(pool.refused(), 1u);
+  EXPECT_TRUE(pool.was_starved());
+  EXPECT_FALSE(pool.was_starved());
   std::vector<BufferPool::Full> full;
   pool.take(*given.begin(), 100);
   pool.take(*given.begin(), 999);  // twice

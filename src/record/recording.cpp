@@ -22,6 +22,7 @@ using namespace std::chrono_literals;
 
 // How often CUPTI is asked for buffers whose records are finished, for each time that the file is written.
 constexpr int kPollsPerFlush = 4;
+constexpr auto kStarvedPeriod = 5ms;  // and how often where it has no buffer left
 constexpr auto kEndTimeout = 60s;
 constexpr std::size_t kOutBytes = std::size_t{1} << 20;  // capacity, beside the chunk that is written at once
 
@@ -187,7 +188,7 @@ void Recording::run() noexcept {
   append([] {});  // so that there is a trace from the beginning on
   write_out();
   const auto poll_period = options_.flush_period / kPollsPerFlush;
-  auto next_poll = Clock::now() + poll_period, next_flush = Clock::now() + options_.flush_period;
+  auto last_poll = Clock::now(), next_poll = last_poll + poll_period, next_flush = Clock::now() + options_.flush_period;
   while (true) {
     wake_.wait_until(std::min(next_poll, next_flush));
     std::uint64_t wanted = 0;
@@ -201,8 +202,11 @@ void Recording::run() noexcept {
     drain();
     if (end) break;
     const auto now = Clock::now();
+    // CUPTI may sit on full buffers while it asks for more.
+    if (pool_.was_starved()) next_poll = std::min(next_poll, last_poll + kStarvedPeriod);
     if (asked || now >= next_poll) {
       poll_activity(asked);
+      last_poll = now;
       next_poll = now + poll_period;
     }
     if (asked || now >= next_flush) {
