@@ -6,7 +6,8 @@
 //
 // How far: with all_streams the highest local id among the frontiers of the named streams, since the newest node of a capture is on the
 // frontier of the stream that made it; else the count of the graph's nodes, as a capture destroys none. Both are exact, if
-// - all_streams is true, or the streams named hold the one on which the capture began;
+// - all_streams is true, or the streams named hold the one on which the capture began, and counting, which takes the longer the larger the
+//   graph is, is within its budget. Beyond it the frontiers of the streams that were named must do, which is approximate;
 // - no other thread has a scope open at that time: its nodes and ours cannot be told apart. What is read then is approximate.
 //
 // A graph's handle is used only while a named stream says that it is capturing it, or in a call that hands it in: a capture that
@@ -84,6 +85,8 @@ class BoundaryObserver {
     std::uint32_t end = 0;             // one past the last node that was given an annotation, or none
     std::uint32_t destroyed = 0;       // nodes that are missing below `end`
     bool fresh = true;                 // not read yet
+    bool exact = true;                 // so was the last reading
+    std::uint64_t visits = 0;          // of nodes, by counting
     bool known_before = false;         // it had nodes before this observer could see it
     std::vector<NodeId> conditionals;  // of which bodies were linked
     std::optional<Tag> tail;           // what nodes from `end` on have, once the capture is over
@@ -105,6 +108,7 @@ class BoundaryObserver {
   void read_bodies(ThreadState& thread, const std::vector<NodeId>& conditionals, int depth);
   // Its capture is over: remembers what its last nodes have, and those of its bodies.
   void end_graph(const ThreadState& thread, Graph& graph, int depth);
+  bool may_count(Graph& graph);
   std::uint32_t count_end(Graph& graph);
   std::uint32_t highest_end(const Graph& graph);
   void grow(GraphId id, Graph& graph, std::uint32_t end, const Tag& tag);

@@ -2,17 +2,19 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/unix_time.h"
 
 namespace graphtag {
 namespace {
 
-constexpr GraphEventSet kEvents{GraphEventKind::graph_created,         GraphEventKind::graph_destroy_starting,
-                                GraphEventKind::graph_cloned,          GraphEventKind::node_created,
-                                GraphEventKind::node_destroy_starting, GraphEventKind::exec_created,
-                                GraphEventKind::exec_destroy_starting, GraphEventKind::node_cloned,
-                                GraphEventKind::node_updated};
+constexpr GraphEventSet kEvents{GraphEventKind::graph_created, GraphEventKind::graph_destroy_starting,
+                                GraphEventKind::graph_cloned,  GraphEventKind::node_created,
+                                GraphEventKind::exec_created,  GraphEventKind::exec_destroy_starting,
+                                GraphEventKind::node_cloned,   GraphEventKind::node_updated};
+// The driver destroys nodes that it copied while it instantiates. That the program destroys graphs, node for node, need not be told.
+constexpr GraphEventSet kEventsOfInstantiations = kEvents.with(GraphEventKind::node_destroy_starting);
 
 }  // namespace
 
@@ -39,13 +41,23 @@ DriverResult CallbackObserver::start(const Driver& driver, std::uint32_t epoch) 
   epoch_.store(epoch, std::memory_order_release);
   GraphId none;
   can_ask_exec_ids_.store(driver.exec_id(nullptr, none).status != DriverStatus::missing, std::memory_order_relaxed);
-  return driver.subscribe(*this, kEvents, subscription_);
+  SubscriptionHandle subscription = nullptr;
+  const DriverResult result = driver.subscribe(*this, kEventsOfInstantiations, subscription);
+  const std::lock_guard lock(events_mutex_);
+  subscription_ = subscription;
+  return result;
 }
 
 void CallbackObserver::stop() noexcept {
   const Driver* driver = driver_.load(std::memory_order_acquire);
-  if (subscription_ != nullptr && !driver->unsubscribe(subscription_).ok()) failures_.fetch_add(1, std::memory_order_relaxed);
-  subscription_ = nullptr;
+  SubscriptionHandle subscription = nullptr;
+  {
+    const std::lock_guard lock(events_mutex_);
+    std::swap(subscription, subscription_);
+    instantiations_ = 0;
+    watched_ = true;
+  }
+  if (subscription != nullptr && !driver->unsubscribe(subscription).ok()) failures_.fetch_add(1, std::memory_order_relaxed);
   // Destructions are not seen from here on, so no handle may be kept.
   book_.clear();
   const std::lock_guard lock(execs_mutex_);
@@ -73,13 +85,29 @@ void CallbackObserver::on_graph_event(const GraphEvent& event) noexcept {
 void CallbackObserver::on_instantiation(GraphHandle graph, bool begins) noexcept {
   ThreadState* thread = threads_->current();
   if (thread == nullptr) return;
-  thread->flat_epoch = 0;
-  GraphId id;
-  if (!begins || !can_ask_exec_ids_.load(std::memory_order_relaxed) ||
-      !driver_.load(std::memory_order_relaxed)->graph_id(graph, id).ok())
+  const std::uint32_t epoch = epoch_.load(std::memory_order_relaxed);
+  if (!begins) {
+    if (std::exchange(thread->nested_epoch, 0) == epoch) watch_destructions(-1);
+    thread->flat_epoch = 0;
     return;
+  }
   flush(*thread);
-  if (book_.is_flat(id)) thread->flat_epoch = epoch_.load(std::memory_order_relaxed);
+  GraphId id;
+  const bool is_flat = can_ask_exec_ids_.load(std::memory_order_relaxed) &&
+                       driver_.load(std::memory_order_relaxed)->graph_id(graph, id).ok() && book_.is_flat(id);
+  (is_flat ? thread->flat_epoch : thread->nested_epoch) = epoch;
+  watch_destructions(is_flat ? 0 : 1);
+}
+
+// Destructions of nodes are told from the beginning, as CUPTI may not tell of calls; from the first call on only while one needs them.
+void CallbackObserver::watch_destructions(int more) noexcept {
+  const std::lock_guard lock(events_mutex_);
+  instantiations_ += more;
+  const bool wanted = instantiations_ > 0;
+  if (wanted == watched_ || subscription_ == nullptr) return;
+  const DriverResult result =
+      driver_.load(std::memory_order_relaxed)->set_events(subscription_, wanted ? kEventsOfInstantiations : kEvents);
+  if (ask(result)) watched_ = wanted;
 }
 
 bool CallbackObserver::ask(DriverResult result) noexcept {

@@ -64,6 +64,7 @@ class CallbackObserver final : public GraphObserver {
   void exec_created(ThreadState& thread, const GraphEvent& event);
   void exec_destroy_starting(ThreadState& thread, const GraphEvent& event);
 
+  void watch_destructions(int more) noexcept;
   AnnotationId annotation_for(ThreadState& thread, GraphId graph);
   const ThreadKey& creator_of(ThreadState& thread, GraphId graph, std::uint32_t epoch);
   void keep(const std::vector<CopyWatch::Copy>& copies);
@@ -87,7 +88,10 @@ class CallbackObserver final : public GraphObserver {
   std::atomic<std::uint64_t> failures_{0};
   std::atomic<NodeHook> node_hook_{nullptr};
   std::atomic<bool> can_ask_exec_ids_{false};
+  std::mutex events_mutex_;  // of these, and around set_events
   SubscriptionHandle subscription_ = nullptr;
+  int instantiations_ = 0;  // of graphs that may hold others, now
+  bool watched_ = true;     // destructions of nodes are told
   GraphBook book_;
 
   struct Exec {

@@ -35,7 +35,8 @@ struct ThreadState {
   };
   std::array<CreatorCache, 8> creators;  // by the low bits of the graph's id
   CopyWatch copies;
-  std::uint32_t flat_epoch = 0;  // the epoch in which this thread instantiates a graph that holds none; 0: it does not
+  // The epoch in which this thread instantiates a graph that holds none, or one that may; 0: it does not.
+  std::uint32_t flat_epoch = 0, nested_epoch = 0;
 
   // Written by the thread alone, read by all.
   std::atomic<std::uint64_t> nodes_seen{0}, scopes_begun{0};

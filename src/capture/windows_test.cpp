@@ -171,6 +171,45 @@ TEST(Boundaries, WithScopesOnTwoThreadsInOneCaptureReadingsAreApproximate) {
   EXPECT_EQ(rec.registry.resolve(rec.id_of(node)).origin, Origin::boundary_approximate);
 }
 
+// Counting has a budget; beyond it names come from the frontiers, and say that they may be off.
+TEST(Boundaries, ALargeGraphIsCountedNowAndThen) {
+  Recording rec;
+  const StreamHandle stream = rec.cuda.stream_create(), unnamed = rec.cuda.stream_create();
+  rec.open(ObserverChoice::boundary, {stream});
+  rec.cuda.begin_capture(stream);
+  constexpr std::uint64_t kNodes = 3000;
+  for (std::uint64_t i = 0; i < kNodes; ++i) {
+    rec.begin(("s" + std::to_string(i)).c_str());
+    rec.cuda.launch(stream, NodeType::kernel, i);
+    rec.end();
+  }
+  // A stream that nobody named: only counting sees its node in time.
+  rec.begin("aside");
+  rec.cuda.wait_event(unnamed, rec.cuda.record_event(stream));
+  rec.cuda.launch(unnamed, NodeType::kernel, kNodes);
+  rec.end();
+  rec.begin("last");
+  rec.cuda.wait_event(stream, rec.cuda.record_event(unnamed));
+  rec.cuda.launch(stream, NodeType::kernel, kNodes + 1);
+  rec.end();
+  const GraphHandle graph = rec.cuda.end_capture(stream);
+  const ExecHandle exec = rec.cuda.instantiate(graph);
+  ASSERT_EQ(rec.recorder.link_exec(exec, graph), RecordStatus::ok);
+  const std::vector<fake::Record> records = rec.cuda.replay(exec);
+  ASSERT_EQ(records.size(), kNodes + 2);
+  std::uint64_t sure = 0;
+  for (const fake::Record& record : records) {
+    const Origin origin = rec.registry.resolve(record.id).origin;
+    const Json annotation = rec.object_of(record.id);
+    if (origin == Origin::boundary) ++sure;
+    if (record.tag < kNodes) EXPECT_EQ(annotation["name"], "s" + std::to_string(record.tag));
+    if (record.tag >= kNodes) EXPECT_EQ(origin, Origin::boundary_approximate) << record.tag;
+    EXPECT_TRUE(origin == Origin::boundary || origin == Origin::boundary_approximate) << to_string(origin);
+  }
+  EXPECT_GT(sure, 100U);
+  EXPECT_LT(sure, kNodes);
+}
+
 TEST(Boundaries, WrongHandlesAreRefused) {
   Recording rec;
   rec.open(ObserverChoice::boundary);

@@ -98,6 +98,11 @@ struct GraphEventSet {
   constexpr GraphEventSet(std::initializer_list<GraphEventKind> kinds) {
     for (const GraphEventKind kind : kinds) bits |= std::uint32_t{1} << static_cast<unsigned>(kind);
   }
+  constexpr GraphEventSet with(GraphEventKind kind) const {
+    GraphEventSet more = *this;
+    more.bits |= std::uint32_t{1} << static_cast<unsigned>(kind);
+    return more;
+  }
   constexpr bool contains(GraphEventKind kind) const { return (bits >> static_cast<unsigned>(kind) & 1) != 0; }
   bool operator==(const GraphEventSet&) const = default;
 };
