@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <tuple>
 
 #include "base/json.h"
+#include "base/utf8.h"
 #include "join/tokens.h"
 
 namespace graphtag {
@@ -13,6 +15,50 @@ namespace {
 
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 constexpr std::string_view kEngine = "autograd::engine::evaluate_function: ";
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+// With each %XX as the byte that it stands for.
+std::string decoded_text(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const int high = text[i] == '%' && i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
+    const int low = high < 0 ? -1 : hex_digit(text[i + 2]);
+    if (low < 0) {
+      plain.push_back(text[i]);
+    } else {
+      plain.push_back(static_cast<char>(high * 16 + low));
+      i += 2;
+    }
+  }
+  return valid_utf8(plain);
+}
+
+Json decoded(const Json& value) {
+  if (value.is_string()) return decoded_text(value.get_ref<const std::string&>());
+  Json plain = value;
+  if (value.is_array()) {
+    for (Json& item : plain) item = decoded(item);
+  } else if (value.is_object()) {
+    plain = Json::object();
+    for (const auto& item : value.items()) plain[decoded_text(item.key())] = decoded(item.value());
+  }
+  return plain;
+}
+
+// The object that a range's name is: JSON in single quotes, with quotes, backslashes, control characters, % and all that is not ASCII in its texts as %XX, since profilers write
+// names without escaping them, or change these characters.
+std::optional<Json> object_in(std::string_view name) {
+  if (!name.starts_with("{'")) return std::nullopt;
+  std::string text(name);
+  std::replace(text.begin(), text.end(), '\'', '"');
+  const Result<Json> parsed = parse_json(text, {}, JsonLimits{std::size_t{1} << 16, 64});
+  if (!parsed || !parsed->is_object()) return std::nullopt;
+  return decoded(*parsed);
+}
 
 bool starts_before(const HostPoint& a, const HostPoint& b) {
   return std::tie(a.thread, a.time_ns) < std::tie(b.thread, b.time_ns);
@@ -26,17 +72,12 @@ std::uint32_t LaunchNames::thread_of(const Event& event) {
   return threads_.try_emplace(key_, static_cast<std::uint32_t>(threads_.size())).first->second;
 }
 
-// A range whose name is a JSON object is that annotation: graphtag.torch.region({...}).
+// A range that is called by an object is that annotation: graphtag.torch.region({...}).
 AnnotationId LaunchNames::annotation_of(std::string_view name) {
   if (name.empty() || name.starts_with("ProfilerStep#")) return AnnotationId::none;
   const auto [found, added] = annotations_.try_emplace(std::string(name), AnnotationId::none);
   if (!added) return found->second;
-  Json object = {{"name", name}};
-  if (name.front() == '{') {
-    Result<Json> parsed = parse_json(name);
-    if (parsed && parsed->is_object()) object = *std::move(parsed);
-  }
-  const Result<AnnotationId> id = table_.intern(std::move(object));
+  const Result<AnnotationId> id = table_.intern(object_in(name).value_or(Json{{"name", name}}));
   if (id) found->second = *id;
   return found->second;
 }

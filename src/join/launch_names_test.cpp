@@ -69,10 +69,18 @@ TEST(LaunchNames, TheUserAnnotationsAroundTheLaunchNameAnEagerKernel) {
 }
 
 TEST(LaunchNames, ARangeCalledByAnObjectIsThatAnnotation) {
-  EXPECT_THAT(names({range("outer", 1, 0, 50), range(R"({"name":"a","bs":8})", 1, 10, 20), launch(3, 1, 12), kernel(3)}),
+  EXPECT_THAT(names({range("outer", 1, 0, 50), range("{'name': 'a', 'bs': 8}", 1, 10, 20), launch(3, 1, 12), kernel(3)}),
               ElementsAre(R"(["outer","a"]{"bs":8,"name":"a"})"));
-  EXPECT_THAT(names({range("{no object", 1, 10, 20), launch(3, 1, 12), kernel(3)}),
-              ElementsAre(R"(["{no object"]{"name":"{no object"})"));
+  EXPECT_THAT(
+      names({range("{'name': '%27%22%5C%0A%25 %C3%A9', '%27k': [1, {'x': null}]}", 1, 10, 20), launch(3, 1, 12), kernel(3)}),
+      ElementsAre("[\"'\\\"\\\\\\n% \u00e9\"]{\"'k\":[1,{\"x\":null}],\"name\":\"'\\\"\\\\\\n% \u00e9\"}"));
+  // What is no object is a name; what is no %XX stays.
+  for (const std::string name : {"{no object", "{'name': 5", "{'a'}", "['x']"}) {
+    EXPECT_THAT(names({range(name, 1, 10, 20), launch(3, 1, 12), kernel(3)}),
+                ElementsAre("[\"" + name + "\"]{\"name\":\"" + name + "\"}"));
+  }
+  EXPECT_THAT(names({range("{'name': '%zz%4%FF%'}", 1, 10, 20), launch(3, 1, 12), kernel(3)}),
+              ElementsAre("[\"%zz%4\uFFFD%\"]{\"name\":\"%zz%4\uFFFD%\"}"));
 }
 
 TEST(LaunchNames, TheProfilersOwnRangesNameNothing) {
@@ -113,8 +121,8 @@ TEST(LaunchNames, BackwardWorkIsCalledAsItsForward) {
 
 // In the order of captured work: the scope around the call, the frozen region, a scope within a custom backward.
 TEST(LaunchNames, ScopesOfABackwardHaveTheirOrder) {
-  EXPECT_THAT(names({range(R"({"name":"region","x":1})", 1, 0, 10), flow('s', 1, 1, 5),
-                     range(R"({"name":"around","y":2})", 1, 90, 200), backward_operator(1, 100, 150), flow('f', 1, 1, 101),
+  EXPECT_THAT(names({range("{'name': 'region', 'x': 1}", 1, 0, 10), flow('s', 1, 1, 5),
+                     range("{'name': 'around', 'y': 2}", 1, 90, 200), backward_operator(1, 100, 150), flow('f', 1, 1, 101),
                      launch(7, 1, 102), kernel(7), range("within", 1, 110, 120), launch(8, 1, 115), kernel(8)}),
               ElementsAre(R"(["around","region"]{"autograd_phase":"backward","name":"region","x":1,"y":2})",
                           R"(["around","region","within"]{"autograd_phase":"backward","name":"within","x":1,"y":2})"));

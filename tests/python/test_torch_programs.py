@@ -235,8 +235,28 @@ def test_a_region_is_a_range_outside_captures_and_a_scope_inside(tmp_path):
     with gat.graph(graph, stream=fake_cuda.Stream(), enable_annotations=True), gat.region("graphed"):
         fake_cuda.launch()
     assert named(graph) == ["graphed"]
-    ranges = [event.name for event in profiler.events() if not event.name.startswith("aten::")]
-    assert [json.loads(name) if name.startswith("{") else name for name in ranges] == [{"name": "eager", "bs": 8}, "plain"]
+    assert [event.name for event in profiler.events() if not event.name.startswith("aten::")] == ["{'name': 'eager', 'bs': 8}", "plain"]
+
+
+def test_a_regions_name_comes_through_a_trace(tmp_path):
+    """Kineto writes quotes and backslashes of names as they are, or changes them; a kernel is added, as this machine has no GPU."""
+    annotations = [{"name": "it's \"50%\" C:\\d\n", "k'": ["é", None, {"x": 1.5}]}, "a\"b", {"name": "plain %"}]
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
+        for annotation in annotations:
+            with gat.region(annotation):
+                torch.ones(2) + 1
+    profiler.export_chrome_trace(str(tmp_path / "trace.json"))
+    trace = json.loads((tmp_path / "trace.json").read_text(encoding="utf-8"))
+    ranges = [event for event in trace["traceEvents"] if event.get("cat") == "user_annotation" and not event["name"].startswith("Profiler")]
+    for number, event in enumerate(ranges):
+        launch = {**event, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "dur": 0, "args": {"correlation": number}}
+        kernel = {**launch, "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "dur": 1, "args": {"device": 0, "stream": 7, "correlation": number}}
+        trace["traceEvents"] += [launch, kernel]
+    (tmp_path / "trace.json").write_text(json.dumps(trace), encoding="utf-8")
+    rows = graphtag.report(tmp_path / "trace.json", by=["k'"], view="flat")
+    expected = [(annotation if isinstance(annotation, str) else annotation["name"]) for annotation in annotations]
+    assert len(ranges) == 3 and sorted(row["region"] for row in rows) == sorted(expected)
+    assert [row["k'"] for row in rows if row["region"] == expected[0]] == [annotations[0]["k'"]]
 
 
 def test_a_region_is_entered_by_several_threads_at_once():

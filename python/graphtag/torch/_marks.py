@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import threading
 from typing import Any, Callable, Iterator
 
@@ -117,13 +118,29 @@ def mark_stream(stream: torch.cuda.Stream, annotation: str | dict[str, Any]) -> 
     return MarkStream(stream, annotation)
 
 
+# Kineto writes quotes as they are (older versions) or as single ones, turns backslashes, and calls what is not ASCII "unknown": none may be in a
+# range's name.
+_ESCAPED = re.compile("[^ !#$&(-\\[\\]-~]")
+
+
+def _percents(value: Any) -> Any:
+    """`value` with %XX, byte by byte of UTF-8, for what a range's name cannot hold."""
+    if isinstance(value, str):
+        return _ESCAPED.sub(lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "replace")), value)
+    if isinstance(value, dict):
+        return {_percents(key): _percents(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_percents(item) for item in value]
+    return value
+
+
 def _range_name(annotation: str | dict[str, Any]) -> str:
-    """A name alone, or the object's JSON: traces keep nothing but the name of a range, and `graphtag report` reads this one back."""
-    if isinstance(annotation, str):
-        return annotation
-    if annotation.keys() == {"name"} and isinstance(annotation["name"], str):
-        return annotation["name"]
-    return json.dumps(annotation, ensure_ascii=False)
+    """A name alone, or the object as JSON in single quotes: traces keep nothing but the name of a range, and `graphtag report` reads this one back."""
+    annotation = {"name": annotation} if isinstance(annotation, str) else annotation
+    name = annotation.get("name")
+    if annotation.keys() == {"name"} and isinstance(name, str) and _ESCAPED.search(name.replace("%", "")) is None:
+        return name
+    return json.dumps(_percents(annotation)).replace('"', "'")
 
 
 class Region:
@@ -157,6 +174,6 @@ class Region:
 
 def region(annotation: str | dict[str, Any]) -> Region:
     """One marker for captured and eager work: while a capture records it is mark_kernels(annotation); elsewhere, while a profiler runs, a
-    torch.profiler.record_function range of that name (of its JSON, where there are more keys), by which `graphtag report` names the work that
+    torch.profiler.record_function range of that name (of the whole object, where there are more keys), by which `graphtag report` names the work that
     is launched within it and its backward; else nothing."""
     return Region(annotation)
