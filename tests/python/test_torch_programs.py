@@ -259,6 +259,36 @@ def test_a_regions_name_comes_through_a_trace(tmp_path):
     assert [row["k'"] for row in rows if row["region"] == expected[0]] == [annotations[0]["k'"]]
 
 
+def test_backward_work_of_an_eager_run_has_the_regions_of_its_forward(tmp_path):
+    """In a trace of this PyTorch, with a launch put into each operator that is computed forward or backward."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
+        x = torch.ones(3, requires_grad=True)
+        with gat.region("first"):
+            y = x.sin()
+        with gat.region({"name": "second", "bs": 8}):
+            y = y.cos()
+        y = y.tanh()
+        y.sum().backward()
+    profiler.export_chrome_trace(str(tmp_path / "trace.json"))
+    trace = json.loads((tmp_path / "trace.json").read_text(encoding="utf-8"))
+    wanted = ("aten::sin", "aten::cos", "aten::tanh", "SinBackward0", "CosBackward0", "TanhBackward0")
+    operators = [event for event in trace["traceEvents"] if event.get("cat") == "cpu_op" and event["name"] in wanted]
+    for number, event in enumerate(operators):
+        at = event["ts"] + event["dur"] / 2
+        launch = {**event, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": at, "dur": 0, "args": {"correlation": number}}
+        kernel = {**launch, "cat": "kernel", "name": event["name"], "pid": 0, "tid": 7, "ts": 10 * at, "dur": 1,
+                  "args": {"device": 0, "stream": 7, "correlation": number}}  # fmt: skip
+        trace["traceEvents"] += [launch, kernel]
+    (tmp_path / "trace.json").write_text(json.dumps(trace), encoding="utf-8")
+    rows = graphtag.report(tmp_path / "trace.json", by=["phase", "bs"], view="flat")
+    assert {(row["region"], row["phase"], row["bs"]) for row in rows} >= {
+        ("first", "fwd", None), ("first", "bwd", None), ("second", "fwd", 8), ("second", "bwd", 8),
+    }  # fmt: skip
+    # cos, sin and tanh are computed within backward operators too: those of the first two are of their regions.
+    counts = {(row["region"], row["phase"]): row["sum_ns"] // 1000 for row in rows if row["region"] in ("first", "second")}
+    assert sum(counts.values()) == sum(event["name"] not in ("aten::tanh", "TanhBackward0") for event in operators), counts
+
+
 def test_a_region_is_entered_by_several_threads_at_once():
     region, inside = gat.region("a"), threading.Barrier(2)
 
