@@ -16,7 +16,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -291,6 +293,37 @@ int flush(const std::string& path) {
   return stats.kernels == launched ? 0 : 1;
 }
 
+// Each kernel ran within the range that the host drew around its launch and the wait for it, and each call lies on this thread.
+bool check_host(const std::string& path) {
+  const RecordedFile file(path);
+  const auto range = std::find_if(file.host.begin(), file.host.end(), [](const Recorded& r) { return r.function == "replays"; });
+  if (range == file.host.end()) {
+    std::printf("FAILED: no range\n");
+    return false;
+  }
+  std::uint64_t outside = 0, elsewhere = 0, calls = 0;
+  std::int64_t first_ns = INT64_MAX, last_ns = INT64_MAX;
+  for (const Recorded& kernel : file.operations) {
+    const auto behind = static_cast<std::int64_t>(kernel.start_ns - range->start_ns);
+    const auto before = static_cast<std::int64_t>(range->end_ns - kernel.end_ns);
+    first_ns = std::min(first_ns, behind);
+    last_ns = std::min(last_ns, before);
+    outside += behind < 0 || before < 0 ? 1 : 0;
+  }
+  for (const Recorded& call : file.host) {
+    if (call.category != "cuda_runtime" && call.category != "cuda_driver") continue;
+    ++calls;
+    elsewhere += file.thread_of(call) == static_cast<std::uint64_t>(gettid()) ? 0 : 1;
+  }
+  std::printf(
+      "the first kernel starts %lld ns behind the range's start, the last ends %lld ns before its end; %llu outside of it\n",
+      (long long)first_ns, (long long)last_ns, (unsigned long long)outside);
+  std::printf("%llu calls, %llu not on the thread that made them\n", (unsigned long long)calls, (unsigned long long)elsewhere);
+  const bool right = outside == 0 && elsewhere == 0 && calls > 0;
+  std::printf("%s\n", right ? "PASSED" : "FAILED");
+  return right;
+}
+
 int again(const std::string& folder) {
   constexpr int kReplays = 100, kSmall = 70;
   cudaStream_t stream = nullptr;
@@ -304,10 +337,18 @@ int again(const std::string& folder) {
     // Captured in the first one, and named in both.
     if (exec == nullptr) exec = instantiate(capture(stream, kSmall, 0, book));
     for (auto& [size, known] : book) known.launches = kReplays;
+    gt_range range{};
+    range.size = sizeof range;
+    range.text = "replays";
+    range.text_length = GT_NUL;
+    range.start_ns = gt_record_now();
     for (int i = 0; i < kReplays; ++i) check(cudaGraphLaunch(exec, stream), "cudaGraphLaunch");
     check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+    range.end_ns = gt_record_now();
+    check(gt_record_range(&range), "gt_record_range");
     end(recording);
     right = compare(path, book, 0) && right;
+    right = check_host(path) && right;
     for (int i = 0; i < 50; ++i) check(cudaGraphLaunch(exec, stream), "cudaGraphLaunch");
     check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
   }

@@ -12,14 +12,15 @@
 
 namespace gpu_test {
 
-// A kernel, copy or set.
+// A kernel, copy or set; a CUDA call or a range of the host.
 struct Recorded {
   std::string category;
   std::string function;  // the slice's name
   std::string name;      // of the annotation; empty: none
   std::string origin;
   std::vector<std::int64_t> grid;
-  std::uint64_t node_id = 0, correlation = 0, bytes = 0, start_ns = 0;
+  std::uint64_t node_id = 0, correlation = 0, bytes = 0, start_ns = 0, end_ns = 0;
+  std::uint64_t track = 0;
   bool bad_time = false;
 };
 
@@ -86,20 +87,31 @@ class RecordedFile {
     Fields packets(bytes);
     while (packets.next()) packet(packets.content);
   }
-  std::vector<Recorded> operations;
+  std::vector<Recorded> operations, host;
   std::map<std::string, std::uint64_t> instants;  // name -> how many
+
+  // The thread that a slice of the host lies under; 0: none.
+  std::uint64_t thread_of(const Recorded& slice) const {
+    for (std::uint64_t track = slice.track; track != 0;) {
+      if (const auto thread = threads_.find(track); thread != threads_.end()) return thread->second;
+      const auto parent = parents_.find(track);
+      track = parent == parents_.end() ? 0 : parent->second;
+    }
+    return 0;
+  }
 
  private:
   void packet(std::string_view bytes) {
     std::string_view event;
     std::uint64_t sequence = 0, time = 0, flags = 0;
-    std::string_view interned;
+    std::string_view interned, track;
     for (Fields fields(bytes); fields.next();) {
       if (fields.number == 8) time = fields.value;
       if (fields.number == 10) sequence = fields.value;
       if (fields.number == 11) event = fields.content;
       if (fields.number == 12) interned = fields.content;
       if (fields.number == 13) flags = fields.value;
+      if (fields.number == 60) track = fields.content;
     }
     auto& texts = texts_[sequence];
     if ((flags & 1) != 0) texts.clear();
@@ -109,7 +121,22 @@ class RecordedFile {
       for (Fields entry(kinds.content); entry.next();) entry.number == 1 ? void(id = entry.value) : void(text = entry.content);
       texts[{kinds.number, id}] = text;
     }
+    if (!track.empty()) describe(track);
     if (!event.empty()) track_event(event, time, texts);
+  }
+
+  void describe(std::string_view bytes) {
+    std::uint64_t uuid = 0, parent = 0, tid = 0;
+    for (Fields fields(bytes); fields.next();) {
+      if (fields.number == 1) uuid = fields.value;
+      if (fields.number == 5) parent = fields.value;
+      if (fields.number != 4) continue;
+      for (Fields thread(fields.content); thread.next();) {
+        if (thread.number == 2) tid = thread.value;
+      }
+    }
+    parents_[uuid] = parent;
+    if (tid != 0) threads_[uuid] = tid;
   }
 
   using Texts = std::map<std::pair<std::uint32_t, std::uint64_t>, std::string>;
@@ -121,15 +148,22 @@ class RecordedFile {
     const auto text = [&texts](std::uint32_t kind, std::uint64_t id) { return texts.at({kind, id}); };
     for (Fields fields(bytes); fields.next();) {
       if (fields.number == 9) type = fields.value;
+      if (fields.number == 11) record.track = fields.value;
       if (fields.number == 3) record.category = text(1, fields.value);
       if (fields.number == 10) record.function = text(2, fields.value);
       if (fields.number == 23) record.function = fields.content;
       if (fields.number == 4 && type == 1) arg(fields.content, record, text);
     }
     if (type == 3) ++instants[record.function];
-    if (type == 1 && (record.category == "kernel" || record.category == "gpu_memcpy" || record.category == "gpu_memset")) {
-      operations.push_back(std::move(record));
+    if (type == 2) {
+      // Right behind its beginning.
+      if (last_ == nullptr || last_->empty() || last_->back().track != record.track) throw std::runtime_error("an END alone");
+      last_->back().end_ns = time;
     }
+    if (type != 1) return;
+    const bool on_gpu = record.category == "kernel" || record.category == "gpu_memcpy" || record.category == "gpu_memset";
+    last_ = on_gpu ? &operations : &host;
+    last_->push_back(std::move(record));
   }
 
   template <typename Text>
@@ -156,7 +190,9 @@ class RecordedFile {
     if (key == "graphtag.bad_time") record.bad_time = true;
   }
 
-  std::map<std::uint64_t, Texts> texts_;  // sequence -> kind and number -> text
+  std::map<std::uint64_t, Texts> texts_;                      // sequence -> kind and number -> text
+  std::map<std::uint64_t, std::uint64_t> parents_, threads_;  // track -> its parent, its tid
+  std::vector<Recorded>* last_ = nullptr;                     // what the last slice was put into
 };
 
 }  // namespace gpu_test
