@@ -206,6 +206,9 @@ typedef struct gt_scope {
 } gt_scope;
 GT_API gt_status gt_scope_open(gt_annotation annotation, gt_scope* scope) GT_NOEXCEPT;
 GT_API gt_status gt_scope_close(gt_scope scope) GT_NOEXCEPT;
+/* The same on any thread: nodes that the scope's thread creates from here on are without it. (What that thread does outside graphs is
+ * recorded under it until its next scope begins or ends.) */
+GT_API gt_status gt_scope_close_anywhere(gt_scope scope) GT_NOEXCEPT;
 
 /* The merged scopes of this thread, to be opened on another one (0 if there are none). */
 GT_API gt_status gt_scope_current(gt_annotation* annotation) GT_NOEXCEPT;

@@ -66,6 +66,14 @@ gt_status gt_scope_close(gt_scope scope) noexcept {
   });
 }
 
+gt_status gt_scope_close_anywhere(gt_scope scope) noexcept {
+  if (scope.value == 0) return GT_OK;
+  return guard([&] {
+    Process& self = this_process();
+    return changed(self, self.recorder.close_scope_of_any_thread(ScopeId{scope.value}));
+  });
+}
+
 gt_status gt_scope_current(gt_annotation* annotation) noexcept {
   return guard([&] {
     if (annotation == nullptr) return fail(GT_ERROR_INVALID_ARGUMENT, "a null pointer for the annotation");

@@ -233,6 +233,19 @@ RecordStatus Recorder::close_scope(ScopeId scope) noexcept {
   return thread->is_of_older_epoch(handle & kSerialMask, state.epoch.load()) ? RecordStatus::ok : RecordStatus::invalid_handle;
 }
 
+RecordStatus Recorder::close_scope_of_any_thread(ScopeId scope) noexcept {
+  State& state = *state_;
+  const RecordStatus here = close_scope(scope);
+  if (here != RecordStatus::wrong_thread) return here;
+  const auto handle = static_cast<std::uint64_t>(scope);
+  ThreadState* owner = state.threads.giver_of(handle >> kSerialBits, handle & kSerialMask);
+  if (owner == nullptr) return RecordStatus::ok;  // it has just ended, and its scopes with it
+  const auto remove = [&] { return owner->stack.remove_elsewhere(state.registry, state.epoch.load(), handle); };
+  const bool ended =
+      state.mode.load(std::memory_order_acquire) == Mode::boundary ? state.boundary.at_boundary(*owner, remove) : remove();
+  return ended ? RecordStatus::ok : RecordStatus::invalid_handle;
+}
+
 AnnotationId Recorder::current() noexcept {
   if (!active()) return AnnotationId::none;
   const ThreadState* thread = state_->threads.current();

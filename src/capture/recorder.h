@@ -88,6 +88,8 @@ class Recorder {
   RecordStatus open_scope(AnnotationId annotation, ScopeId& scope) noexcept;
   // In any order. invalid_handle: closed already; none, and scopes of a window that is gone, are ok.
   RecordStatus close_scope(ScopeId scope) noexcept;
+  // The same on any thread.
+  RecordStatus close_scope_of_any_thread(ScopeId scope) noexcept;
   // The merged scopes of this thread.
   AnnotationId current() noexcept;
 

@@ -24,6 +24,7 @@ void ThreadScopes::give_back() noexcept {
 }
 
 bool ScopeStack::push(Registry& registry, std::uint32_t epoch, AnnotationId annotation, std::uint64_t handle) noexcept {
+  const Lock lock(held_);
   if (epoch_ != epoch) {
     entries_.clear();
     epoch_ = epoch;
@@ -40,24 +41,41 @@ bool ScopeStack::push(Registry& registry, std::uint32_t epoch, AnnotationId anno
 }
 
 bool ScopeStack::pop(Registry& registry, std::uint32_t epoch) noexcept {
-  return epoch_ == epoch && end(registry, 0);
+  return remove(registry, epoch, 0);
 }
 
 bool ScopeStack::remove(Registry& registry, std::uint32_t epoch, std::uint64_t handle) noexcept {
-  return epoch_ == epoch && end(registry, handle);
+  const Lock lock(held_);
+  if (epoch_ != epoch) return false;
+  const std::optional<Ended> ended = end(registry, handle);
+  if (ended) published_->publish(epoch_, ended->after);
+  return ended.has_value();
 }
 
-bool ScopeStack::end(Registry& registry, std::uint64_t handle) noexcept {
+bool ScopeStack::remove_elsewhere(Registry& registry, std::uint32_t epoch, std::uint64_t handle) noexcept {
+  const Lock lock(held_);
+  if (epoch_ != epoch) return false;
+  const std::optional<Ended> ended = end(registry, handle);
+  if (ended) published_->publish_instead(epoch_, ended->before, ended->after);
+  return ended.has_value();
+}
+
+void ScopeStack::clear() noexcept {
+  const Lock lock(held_);
+  entries_.clear();
+}
+
+std::optional<ScopeStack::Ended> ScopeStack::end(Registry& registry, std::uint64_t handle) noexcept {
   const auto found = std::find_if(entries_.rbegin(), entries_.rend(), [&](const Entry& entry) { return entry.handle == handle; });
-  if (found == entries_.rend()) return false;
+  if (found == entries_.rend()) return std::nullopt;
+  const AnnotationId before = entries_.back().merged;
   auto inner = entries_.erase(std::next(found).base());
   AnnotationId merged = inner == entries_.begin() ? AnnotationId::none : std::prev(inner)->merged;
   for (; inner != entries_.end(); ++inner) {
     merged = registry.merge(merged, inner->annotation);
     inner->merged = merged;
   }
-  published_->publish(epoch_, merged);
-  return true;
+  return Ended{before, merged};
 }
 
 }  // namespace graphtag

@@ -12,6 +12,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <thread>
 #include <vector>
 
 #include "model/annotation.h"
@@ -31,8 +33,11 @@ class ThreadScopes {
   bool has_open(std::uint32_t epoch) const noexcept {
     return in_epoch(open_.load(std::memory_order_acquire), epoch) != AnnotationId::none;
   }
-  void publish(std::uint32_t epoch, AnnotationId merged) noexcept {
-    open_.store(std::uint64_t{epoch} << 32 | static_cast<std::uint32_t>(merged), std::memory_order_release);
+  void publish(std::uint32_t epoch, AnnotationId merged) noexcept { open_.store(word(epoch, merged), std::memory_order_release); }
+  // From another thread: `merged` in the place of `before`, unless the thread has ended meanwhile.
+  void publish_instead(std::uint32_t epoch, AnnotationId before, AnnotationId merged) noexcept {
+    std::uint64_t open = word(epoch, before);
+    open_.compare_exchange_strong(open, word(epoch, merged), std::memory_order_acq_rel);
   }
 
   // The number of the thread that has the place; 0: nobody.
@@ -42,6 +47,9 @@ class ThreadScopes {
   void give_back() noexcept;
 
  private:
+  static std::uint64_t word(std::uint32_t epoch, AnnotationId merged) noexcept {
+    return std::uint64_t{epoch} << 32 | static_cast<std::uint32_t>(merged);
+  }
   static AnnotationId in_epoch(std::uint64_t open, std::uint32_t epoch) noexcept {
     return open >> 32 == epoch ? static_cast<AnnotationId>(static_cast<std::uint32_t>(open)) : AnnotationId::none;
   }
@@ -50,7 +58,7 @@ class ThreadScopes {
   std::atomic<std::uint64_t> open_{0};  // epoch << 32 | merged annotation
 };
 
-// For its thread alone.
+// For its thread, but for remove_elsewhere().
 class ScopeStack {
  public:
   explicit ScopeStack(ThreadScopes& published) : published_(&published) {}
@@ -61,8 +69,10 @@ class ScopeStack {
   bool pop(Registry& registry, std::uint32_t epoch) noexcept;
   // Ends the scope with this handle. False: it is not open.
   bool remove(Registry& registry, std::uint32_t epoch, std::uint64_t handle) noexcept;
+  // The same from another thread.
+  bool remove_elsewhere(Registry& registry, std::uint32_t epoch, std::uint64_t handle) noexcept;
 
-  void clear() noexcept { entries_.clear(); }
+  void clear() noexcept;
 
  private:
   struct Entry {
@@ -70,9 +80,26 @@ class ScopeStack {
     AnnotationId annotation;
     AnnotationId merged;  // laid over all that are further out
   };
-  bool end(Registry& registry, std::uint64_t handle) noexcept;
+  // Held for the length of a change. Scopes are hardly ever ended elsewhere, so nobody waits.
+  class Lock {
+   public:
+    explicit Lock(std::atomic_flag& held) noexcept : held_(&held) {
+      while (held_->test_and_set(std::memory_order_acquire)) std::this_thread::yield();
+    }
+    ~Lock() { held_->clear(std::memory_order_release); }
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+
+   private:
+    std::atomic_flag* held_;
+  };
+  struct Ended {
+    AnnotationId before, after;  // what was open, merged, and what is
+  };
+  std::optional<Ended> end(Registry& registry, std::uint64_t handle) noexcept;
 
   ThreadScopes* published_;
+  std::atomic_flag held_ = ATOMIC_FLAG_INIT;
   std::uint32_t epoch_ = 0;     // that the entries are of
   std::vector<Entry> entries_;  // outermost first
 };

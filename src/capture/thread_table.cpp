@@ -118,14 +118,15 @@ std::uint32_t ThreadTable::others_open(const ThreadState& except, std::uint32_t 
   return open;
 }
 
-bool ThreadTable::gave_out(std::uint64_t owner_bits, std::uint64_t serial) const noexcept {
+ThreadState* ThreadTable::giver_of(std::uint64_t owner_bits, std::uint64_t serial) const noexcept {
   constexpr std::uint32_t kOwnerMask = (std::uint32_t{1} << 24) - 1;
   const std::lock_guard lock(places_->mutex);
-  return std::any_of(places_->states.begin(), places_->states.end(), [&](const auto& state) {
+  const auto found = std::find_if(places_->states.begin(), places_->states.end(), [&](const auto& state) {
     const std::uint32_t owner = state->scopes.owner();
     return owner != 0 && (owner & kOwnerMask) == owner_bits && serial != 0 &&
            serial <= state->last_scope.load(std::memory_order_relaxed);
   });
+  return found == places_->states.end() ? nullptr : found->get();
 }
 
 std::uint64_t ThreadTable::nodes_seen() const noexcept {

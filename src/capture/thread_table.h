@@ -62,7 +62,9 @@ class ThreadTable {
   // How many threads but this one have a scope open.
   std::uint32_t others_open(const ThreadState& except, std::uint32_t epoch) const noexcept;
   // Whether the thread whose number ends in `owner_bits` lives, and opened a scope with this serial number.
-  bool gave_out(std::uint64_t owner_bits, std::uint64_t serial) const noexcept;
+  bool gave_out(std::uint64_t owner_bits, std::uint64_t serial) const noexcept { return giver_of(owner_bits, serial) != nullptr; }
+  // That thread's state; null if there is no such thread.
+  ThreadState* giver_of(std::uint64_t owner_bits, std::uint64_t serial) const noexcept;
   std::uint64_t nodes_seen() const noexcept;
   std::uint64_t scopes_begun() const noexcept;
 

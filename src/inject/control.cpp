@@ -70,7 +70,7 @@ std::int64_t Control::begun_ns() const noexcept {
 }
 
 bool Control::take_file() noexcept {
-  return file_ == nullptr || file_->header.file_taken.exchange(1) == 0;
+  return file_->header.file_taken.exchange(1) == 0;
 }
 
 void Control::enter() noexcept {

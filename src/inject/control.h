@@ -20,7 +20,8 @@ class Control {
   void next_failed() noexcept;
   // CLOCK_MONOTONIC of the beginning of the run; now, if that is not known.
   std::int64_t begun_ns() const noexcept;
-  // True for one process of the run.
+  bool is_open() const noexcept { return file_ != nullptr; }
+  // True for one process of the run. Only where there is a control file.
   bool take_file() noexcept;
 
   // Takes a place of its own for this process.

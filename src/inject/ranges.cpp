@@ -32,8 +32,7 @@ struct Ranges::Thread {
     int counted;  // further in, and only counted
   };
   std::vector<Depth> depths;
-  std::uint32_t window = 0;               // that the scopes are of
-  std::vector<gt_scope> ended_elsewhere;  // still to be closed here
+  std::uint32_t window = 0;  // that the scopes are of
 
   Depth& depth_of(const Domain& domain) {
     for (Depth& depth : depths) {
@@ -157,10 +156,8 @@ void Ranges::open_scope(Thread& thread, Range& range) {
   }
 }
 
-// With the thread's lock held, on the thread itself: scopes that ended elsewhere, and those of a window that is new.
+// With the thread's lock held, on the thread itself: opens the scopes of a window that is new.
 void Ranges::catch_up(Thread& thread) {
-  for (const gt_scope scope : thread.ended_elsewhere) (void)gt_scope_close(scope);
-  thread.ended_elsewhere.clear();
   const std::uint32_t window = window_.load(std::memory_order_acquire);
   if (thread.window == window) return;
   thread.window = window;
@@ -265,11 +262,7 @@ bool Ranges::end(nvtx::RangeId id) {
     if (thread.get() == self) catch_up(*thread);
     const auto found = std::find_if(thread->open.begin(), thread->open.end(), [&](const Range& range) { return range.id == id; });
     if (found != thread->open.end()) {
-      if (thread.get() == self) {
-        (void)gt_scope_close(found->scope);
-      } else if (found->scope.value != 0) {
-        thread->ended_elsewhere.push_back(found->scope);
-      }
+      (void)gt_scope_close_anywhere(found->scope);
       draw(*found, thread->id, 0);
       thread->open.erase(found);
       return true;
@@ -331,7 +324,6 @@ void Ranges::start_anew() noexcept {
     if (ThreadPlace::is_gone || place.owner != threads_) return;
     Thread& thread = *place.state;
     thread.id = static_cast<std::int64_t>(syscall(SYS_gettid));
-    thread.ended_elsewhere.clear();
     for (Range& range : thread.open) {
       range.scope = {0};
       if (range.id != 0) threads_->started[range.id] = place.state;

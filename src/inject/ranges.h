@@ -6,8 +6,6 @@
 //
 // Pushes and pops count for each domain apart, as NVTX wants: a pop ends its own domain's innermost range, wherever it stands. Ranges
 // that are open when a window opens become scopes then: those of the thread that opens it at once, others at their thread's next call.
-// A range that is ended on another thread ends at once as a range, and as a scope at its own thread's next call, as a scope belongs to
-// its thread.
 #pragma once
 
 #include <atomic>

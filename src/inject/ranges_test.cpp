@@ -132,6 +132,7 @@ TEST_F(RangesTest, EndOnAnotherThread) {
   const auto request = start("request");
   EXPECT_EQ(node(), "outer.request");
   std::thread([&] { EXPECT_TRUE(ranges.end(request)); }).join();
+  EXPECT_EQ(node(), "outer") << "at once, without a call of this thread";
   EXPECT_EQ(push("next"), 0);
   EXPECT_EQ(node(), "outer.next");
   EXPECT_EQ(pop(), 0);

@@ -69,7 +69,8 @@ void Session::fail(const char* what) noexcept {
 std::string Session::make_path(std::string_view tail) const {
   const std::string& out = options_->out;
   const bool is_file = std::string_view(out).ends_with(run::kTraceSuffix);
-  if (is_file && control_->take_file()) return out;
+  // `graphtag run` has removed an earlier run's.
+  if (is_file && (control_->is_open() ? control_->take_file() : make_file(out))) return out;
   const std::string name = trace_name(host_name(), rank_of(std::getenv), getpid());
   std::string base;
   if (is_file) {

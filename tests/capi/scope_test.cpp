@@ -1,5 +1,6 @@
 // Windows and scopes, and all that can be done to them wrongly.
 #include <thread>
+#include <vector>
 
 #include "tests/capi/fixture.h"
 
@@ -60,6 +61,54 @@ TEST_F(Scopes, TheInlineFormIsTheStackForm) {
   EXPECT_EQ(current(), "outer");
   EXPECT_EQ(gt_scope_end(), GT_OK);
   EXPECT_EQ(gt_leave(), GT_ERROR_NO_SCOPE);
+}
+
+TEST_F(Scopes, EndOnAnotherThreadWhereTheyAreToldTo) {
+  open_window();
+  gt_scope outer{0}, request{0};
+  ASSERT_EQ(gt_scope_open(annotation(R"("outer")"), &outer), GT_OK);
+  ASSERT_EQ(gt_scope_open(annotation(R"("request")"), &request), GT_OK);
+  ASSERT_EQ(gt_scope_begin_name("inner", GT_NUL), GT_OK);
+  const GraphHandle graph = cuda().graph_create();
+  const auto name_of_next_node = [&] {
+    std::uint64_t id = 0;
+    EXPECT_EQ(gt_node_id(cuda().add_node(graph, NodeType::kernel, {}, 1), &id), GT_OK);
+    return nlohmann::json::parse(name_of(id))["graphtag.path"].dump();
+  };
+  EXPECT_EQ(name_of_next_node(), R"(["outer","request","inner"])");
+  std::thread([&] {
+    EXPECT_EQ(gt_scope_close_anywhere(request), GT_OK);
+    EXPECT_EQ(gt_scope_close_anywhere(request), GT_ERROR_INVALID_HANDLE) << "once";
+    EXPECT_EQ(gt_scope_close_anywhere({0}), GT_OK);
+    EXPECT_EQ(gt_scope_close_anywhere({12345}), GT_ERROR_INVALID_HANDLE);
+  }).join();
+  EXPECT_EQ(name_of_next_node(), R"(["outer","inner"])") << "with no call of this thread in between";
+  EXPECT_EQ(gt_scope_end(), GT_OK);
+  EXPECT_EQ(gt_scope_close_anywhere(outer), GT_OK) << "on its own thread too";
+  EXPECT_EQ(current(), "-");
+}
+
+// Whatever the order, what is open afterwards is what nobody ended.
+TEST_F(Scopes, EndOnOtherThreadsWhileTheirsGoesOn) {
+  open_window();
+  const gt_annotation base = annotation(R"("base")"), passing = annotation(R"("passing")"), own = annotation(R"("own")");
+  for (int round = 0; round < 50; ++round) {
+    gt_scope kept{0};
+    std::vector<gt_scope> ended(20);
+    ASSERT_EQ(gt_scope_open(base, &kept), GT_OK);
+    for (gt_scope& scope : ended) ASSERT_EQ(gt_scope_open(passing, &scope), GT_OK);
+    std::thread other([&] {
+      for (const gt_scope scope : ended) EXPECT_EQ(gt_scope_close_anywhere(scope), GT_OK);
+    });
+    for (int i = 0; i < 200; ++i) {
+      EXPECT_EQ(gt_scope_begin(own), GT_OK);
+      EXPECT_EQ(gt_scope_end(), GT_OK);
+    }
+    other.join();
+    EXPECT_EQ(current(), "base");
+    EXPECT_EQ(gt_scope_close(kept), GT_OK);
+    EXPECT_EQ(current(), "-");
+  }
 }
 
 TEST_F(Scopes, AreTheThreads) {

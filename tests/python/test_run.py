@@ -385,3 +385,10 @@ def test_the_library_alone_records_without_the_command(tmp_path):
     env = environment(CUDA_INJECTION64_PATH=library, NVTX_INJECTION64_PATH=library, GRAPHTAG_RUN_OUT=str(tmp_path))
     subprocess.run([FAKE / "cuda_program", *DECODE], check=True, timeout=60, env=env)
     assert only(list(tmp_path.glob("*.pftrace"))).regions() == {("decode.attention", True): 6}
+    # Nothing that is there is written over.
+    env["GRAPHTAG_RUN_OUT"] = str(tmp_path / "file/app.pftrace")
+    (tmp_path / "file").mkdir()
+    for _ in range(2):
+        subprocess.run([FAKE / "cuda_program", *DECODE], check=True, timeout=60, env=env)
+    traces = sorted((tmp_path / "file").glob("*.pftrace"))
+    assert len(traces) == 2 and all(RecordingFile(trace).regions() == {("decode.attention", True): 6} for trace in traces)

@@ -3,7 +3,7 @@
 usage: check.py torch|jax|raw|million|cost|kill
 
 GRAPHTAG  the command, libgraphtag_inject.so beside it       PROGRAMS  the folder of raw_program and libminimal_client.so
-PYTHON    with torch and jax (this one)                      KILLS     moments to kill at (100)
+PYTHON    with torch and jax (this one)                      KILLS     moments to kill at (100)        TURNS     of the cost (2)
 """
 import collections
 import json
@@ -93,7 +93,7 @@ def check_jax():
 def check_million():
     """As many kernel records as were launched, a million in the first; with tiny buffers each is there or counted."""
     ok = True
-    for seconds, options in (("2", []), ("0.5", ["--no-api"]), ("0.5", ["--buffers", "2x64K"])):
+    for seconds, options in (("1.7", []), ("0.2", ["--no-api"]), ("0.2", ["--buffers", "2x64K"])):
         with tempfile.TemporaryDirectory() as folder:
             out, traces = run(folder, PROGRAMS / "raw_program", "--loop", "700", seconds, options=options)
             launched = json.loads(out)["launches"] * 700
@@ -106,10 +106,10 @@ def check_million():
 
 
 def cost_of(way, folder):
-    loop = [PYTHON, HERE / "torch_loop.py", 700, 400]
+    loop = [PYTHON, HERE / "torch_loop.py", 700, 300]
     env = dict(os.environ)
-    if way.startswith("graphtag"):
-        loop = [GRAPHTAG, "run", "-q", "-o", folder, *(["--no-api"] if "no API" in way else []), "--", *loop]
+    if way == "graphtag run":
+        loop = [GRAPHTAG, "run", "-q", "-o", folder, "--", *loop]
     elif way == "torch.profiler":
         loop.append("profiler")
     elif way == "minimal client":
@@ -119,9 +119,9 @@ def cost_of(way, folder):
 
 
 def check_cost():
-    ways = ["bare", "graphtag run", "graphtag run, no API", "minimal client", "torch.profiler"]
+    ways = ["bare", "graphtag run", "minimal client", "torch.profiler"]
     found = collections.defaultdict(list)
-    for turn in range(3):
+    for turn in range(int(os.environ.get("TURNS", "2"))):
         for way in ways[turn % len(ways) :] + ways[: turn % len(ways)]:
             with tempfile.TemporaryDirectory() as folder:
                 found[way].append(cost_of(way, folder))
@@ -168,7 +168,7 @@ def kill_once(number):
 
 def check_kill():
     count = int(os.environ.get("KILLS", "100"))
-    with ProcessPoolExecutor(8) as pool:
+    with ProcessPoolExecutor(14) as pool:
         results = list(pool.map(kill_once, range(count)))
     problems = [problem for problem, _ in results if problem]
     behind = sorted(ns for _, ns in results)
