@@ -25,10 +25,10 @@ std::string variable(const char* name) {
 }
 
 // The number after "KEY:" in a file of lines such as /proc/self/status; 0 if there is none.
-long number_in(const char* path, const std::string& key) {
+unsigned long long number_in(const char* path, const std::string& key, int base = 10) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
-    if (line.rfind(key + ":", 0) == 0) return std::strtol(line.c_str() + key.size() + 1, nullptr, 10);
+    if (line.rfind(key + ":", 0) == 0) return std::strtoull(line.c_str() + key.size() + 1, nullptr, base);
   }
   return 0;
 }
@@ -199,7 +199,10 @@ Symptoms examine(bool may_init_cuda, bool may_subscribe) {
   symptoms.nvtx_injection = variable("NVTX_INJECTION64_PATH");
   symptoms.under_nsys = !variable("NSYS_PROFILING_SESSION_ID").empty();
   symptoms.traced = number_in("/proc/self/status", "TracerPid") != 0;
-  symptoms.profiling_restricted = geteuid() != 0 && number_in("/proc/driver/nvidia/params", "RmProfilingAdminOnly") == 1;
+  // Root in a container need not have it.
+  constexpr unsigned long long kSysAdmin = 1ULL << 21, kPerfmon = 1ULL << 38;
+  const bool is_administrator = (number_in("/proc/self/status", "CapEff", 16) & (kSysAdmin | kPerfmon)) != 0;
+  symptoms.profiling_restricted = !is_administrator && number_in("/proc/driver/nvidia/params", "RmProfilingAdminOnly") == 1;
   std::error_code ignored;
   symptoms.in_container = fs::exists("/.dockerenv", ignored) || fs::exists("/run/.containerenv", ignored);
   return symptoms;

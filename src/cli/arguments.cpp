@@ -266,6 +266,7 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
   CheckArguments check;
   ShowArguments show;
   RunArguments run;
+  DoctorArguments doctor;
   std::string shell;
 
   CLI::App app{"Names for the kernels of CUDA graphs.", "graphtag"};
@@ -362,6 +363,13 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
                common);
   add_run(*run_verb, run);
 
+  CLI::App* doctor_verb = app.add_subcommand("doctor", "What works on this machine, and what to do about the rest");
+  doctor_verb->footer(
+      "Needs no rights. Exit code 0 if capture can work here, else 1.\n\nExamples:\n"
+      "  graphtag doctor\n"
+      "  graphtag doctor --json\n");
+  doctor_verb->add_flag("--json", doctor.json, "The same as JSON (graphtag.doctor/1)");
+
   CLI::App* completion_verb = app.add_subcommand("completion", "Print a completion script for a shell");
   completion_verb->footer(
       "Examples:\n"
@@ -397,6 +405,7 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
     }
     return Arguments{common, std::move(run)};
   }
+  if (doctor_verb->parsed()) return Arguments{common, doctor};
   return Arguments{common, CompletionArguments{completion_script(app, shell)}};
 }
 

@@ -81,11 +81,16 @@ struct RunArguments {
   std::string nvtx_domains;  // "A,B"; "": all
 };
 
+struct DoctorArguments {
+  bool json = false;
+};
+
 struct CompletionArguments {
   std::string text;  // the finished script
 };
 
-using Verb = std::variant<AnnotateArguments, ReportArguments, CheckArguments, ShowArguments, RunArguments, CompletionArguments>;
+using Verb = std::variant<AnnotateArguments, ReportArguments, CheckArguments, ShowArguments, RunArguments, DoctorArguments,
+                          CompletionArguments>;
 
 struct Arguments {
   Common common;

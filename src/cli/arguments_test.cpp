@@ -98,6 +98,11 @@ TEST(Arguments, Annotate) {
   EXPECT_EQ(full.out, "out");
 }
 
+TEST(Arguments, Doctor) {
+  EXPECT_FALSE(parse_as<DoctorArguments>({"doctor"}).json);
+  EXPECT_TRUE(parse_as<DoctorArguments>({"doctor", "--json"}).json);
+}
+
 TEST(Arguments, AProcessCanBeChosen) {
   EXPECT_EQ(parse_as<AnnotateArguments>({"annotate", "t", "--process", "12", "-o", "x.json"}).input.process, 12);
   EXPECT_EQ(parse_as<ReportArguments>({"report", "t", "--process", "12"}).input.process, 12);
@@ -192,8 +197,8 @@ TEST(Arguments, HelpAndVersionSucceed) {
 TEST(Completion, KnowsVerbsOptionsAndValues) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     const std::string script = parse_as<CompletionArguments>({"completion", shell}).text;
-    for (const char* word :
-         {"annotate", "report", "check", "show", "completion", "lanes", "none all", "table tsv csv json md", "bash zsh fish"}) {
+    for (const char* word : {"annotate", "report", "check", "show", "doctor", "completion", "lanes", "none all",
+                             "table tsv csv json md", "bash zsh fish"}) {
       EXPECT_NE(script.find(word), std::string::npos) << shell << ": " << word;
     }
   }

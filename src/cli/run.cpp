@@ -47,6 +47,7 @@ int dispatch(const Arguments& arguments) {
     int operator()(const CheckArguments& verb) const { return run_check(verb, common); }
     int operator()(const ShowArguments& verb) const { return run_show(verb, common); }
     int operator()(const RunArguments& verb) const { return run_run(verb, common); }
+    int operator()(const DoctorArguments& verb) const { return run_doctor(verb, common); }
     int operator()(const CompletionArguments& verb) const {
       std::fputs(verb.text.c_str(), stdout);
       return kOk;

@@ -11,6 +11,7 @@
 #include "cli/exit_code.h"
 #include "cli/messages.h"
 #include "cli/output_names.h"
+#include "cli/own_library.h"
 #include "cli/program_file.h"
 #include "cli/run_control.h"
 #include "cli/run_program.h"
@@ -24,17 +25,12 @@ constexpr const char* kLibrary = "libgraphtag_inject.so";
 constexpr std::chrono::milliseconds kFlushLimit{3000};
 constexpr const char* kHelp = "docs/run.md says what to do when nothing was recorded";
 
-// Beside the command, or where an installation or a wheel puts libraries.
 Result<std::string> find_library() {
-  std::error_code ignored;
-  const fs::path folder = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-  for (const char* place : {"", "../lib", GRAPHTAG_LIBDIR}) {
-    const fs::path candidate = folder / place / kLibrary;
-    if (fs::exists(candidate, ignored)) return fs::canonical(candidate, ignored).string();
-  }
+  std::string path = own_library(kLibrary);
+  if (!path.empty()) return path;
   return Error{ErrorCode::not_found,
                std::string("there is no ") + kLibrary + " beside the command or in ../lib: install graphtag as a whole",
-               folder.string(),
+               {},
                {}};
 }
 

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-VERBS = ("annotate", "report", "check", "show", "run", "completion")
+VERBS = ("annotate", "report", "check", "show", "run", "doctor", "completion")
 
 
 @pytest.mark.parametrize("verb", VERBS)

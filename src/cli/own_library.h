@@ -1,0 +1,11 @@
+// The libraries that were installed with the command.
+#pragma once
+
+#include <string>
+
+namespace graphtag::cli {
+
+// The path of `name`, such as "libgraphtag.so": beside the command, in ../lib, or where this installation has its libraries. Empty if there is none.
+std::string own_library(const std::string& name);
+
+}  // namespace graphtag::cli
