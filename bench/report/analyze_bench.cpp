@@ -109,7 +109,7 @@ void check_decode(benchmark::State& state) {
     state.PauseTiming();
     OperationTable table = decode_like(records);
     state.ResumeTiming();
-    const CheckReport result = check_operations(table, {});
+    const CheckReport result = check_operations(table, {}).value();
     if (result.graphs.size() != kGraphs) std::abort();
     benchmark::DoNotOptimize(result.busy_ns);
   }

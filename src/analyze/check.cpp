@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analyze/operation_order.h"
+#include "analyze/record_classes.h"
 #include "analyze/saturating.h"
 #include "analyze/union_length.h"
 
@@ -53,38 +54,54 @@ void judge(const OperationTable& table, double min_time, CheckReport& report) {
 
 class Checker {
  public:
-  explicit Checker(OperationTable& table)
-      : table_(table), has_annotations_(!table.annotations.empty() || table.annotations.annotations().size() > 1) {}
+  // Of a table that is sorted.
+  Checker(OperationTable& table, const Selection& selection, const RecordClasses& classes)
+      : table_(table),
+        selection_(selection),
+        classes_(classes),
+        has_annotations_(!table.annotations.empty() || table.annotations.annotations().size() > 1) {}
 
   CheckReport check() {
-    sort_by_start(table_.operations);
+    report_.base_ns = selection_.base_ns();
     add_graphs();
-    if (!table_.operations.empty()) report_.base_ns = INT64_MAX;
-    for (const GpuOperation& operation : table_.operations) add(operation);
+    for (const GpuOperation& operation : table_.operations) {
+      if (const std::optional<Interval> part = part_of(operation)) add(operation, *part);
+    }
     report_.busy_ns = busy_.length_ns();
-    report_.coverage_records_frac = fraction(static_cast<double>(named_), static_cast<double>(table_.operations.size()));
+    report_.coverage_records_frac = fraction(static_cast<double>(named_), static_cast<double>(records_));
     report_.coverage_sum_frac = fraction(static_cast<double>(named_sum_ns_), static_cast<double>(report_.sum_ns));
     report_.coverage_busy_frac = fraction(static_cast<double>(named_busy_.length_ns()), static_cast<double>(report_.busy_ns));
     return std::move(report_);
   }
 
  private:
+  // What is selected of a record, if anything.
+  std::optional<Interval> part_of(const GpuOperation& operation) const {
+    if (!selection_.passes(operation) || !classes_.of(operation).selected) return {};
+    return selection_.clip(operation);
+  }
   void add_graphs();
-  void add(const GpuOperation& operation);
+  void add(const GpuOperation& operation, const Interval& part);
   void add_to_graph(const GpuOperation& operation, std::int64_t length_ns, GraphCheck& graph) const;
 
   OperationTable& table_;
+  const Selection& selection_;
+  const RecordClasses& classes_;
   const bool has_annotations_;
   CheckReport report_;
   std::vector<std::uint32_t> graph_of_replay_;  // index: replay -> of report_.graphs
-  std::uint64_t named_ = 0;
+  std::uint64_t records_ = 0, named_ = 0;
   std::int64_t named_sum_ns_ = 0;
   UnionLength busy_, named_busy_;
   std::uint16_t device_ = 0;
 };
 
 void Checker::add_graphs() {
-  for (const GraphReplays& replays : count_replay_nodes(table_)) {
+  std::vector<bool> selected(table_.replays.size());
+  for (const GpuOperation& operation : table_.operations) {
+    if (operation.replay != kNoReplay && part_of(operation)) selected[operation.replay] = true;
+  }
+  for (const GraphReplays& replays : count_replay_nodes(table_, &selected)) {
     GraphCheck graph;
     graph.replays = replays;
     const GraphRecord* record = table_.annotations.graph_of(replays.graph);
@@ -100,21 +117,19 @@ void Checker::add_graphs() {
   }
 }
 
-void Checker::add(const GpuOperation& operation) {
+void Checker::add(const GpuOperation& operation, const Interval& part) {
   if (operation.device != device_) {
     busy_.restart();
     named_busy_.restart();
     device_ = operation.device;
   }
-  const std::int64_t start_ns = clamp_time_ns(operation.start_ns);
-  const std::int64_t end_ns = clamp_time_ns(operation.end_ns);
-  const std::int64_t length_ns = end_ns - start_ns;
-  report_.base_ns = std::min(report_.base_ns, start_ns);
-  busy_.add(start_ns, end_ns);
+  const std::int64_t length_ns = part.end_ns - part.start_ns;
+  ++records_;
+  busy_.add(part.start_ns, part.end_ns);
   add_saturating(report_.sum_ns, length_ns);
   const bool named = operation.annotation != AnnotationId::none;
   if (named) {
-    named_busy_.add(start_ns, end_ns);
+    named_busy_.add(part.start_ns, part.end_ns);
     add_saturating(named_sum_ns_, length_ns);
     ++named_;
   }
@@ -141,8 +156,21 @@ void Checker::add_to_graph(const GpuOperation& operation, std::int64_t length_ns
 
 }  // namespace
 
-CheckReport check_operations(OperationTable& table, const CheckOptions& options) {
-  CheckReport report = Checker(table).check();
+Result<CheckReport> check_operations(OperationTable& table, const CheckOptions& options) {
+  // A record's class is what decides on --where; the regions are of no interest here.
+  RegionOptions regions;
+  static_cast<SelectionOptions&>(regions) = options;
+  RegionTree tree(regions, std::nullopt, std::nullopt);
+  Result<RecordClasses> classes = RecordClasses::create(table, regions, tree);
+  if (!classes) return std::move(classes).error();
+  sort_by_start(table.operations);
+  const Result<Selection> selection = Selection::create(table, options);
+  if (!selection) return selection.error();
+  for (const GpuOperation& operation : table.operations) {
+    if (!selection->passes(operation)) continue;
+    if (Result<RecordClass> made = classes->add(operation); !made) return std::move(made).error();
+  }
+  CheckReport report = Checker(table, *selection, *classes).check();
   if (options.min_time) judge(table, *options.min_time, report);
   return report;
 }

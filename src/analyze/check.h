@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyze/replay_nodes.h"
+#include "analyze/selection.h"
 #include "join/operations.h"
 
 namespace graphtag {
@@ -41,12 +42,13 @@ struct CheckReport {
   std::string verdict_reason;                   // in words; empty without a gate
 };
 
-struct CheckOptions {
+struct CheckOptions : SelectionOptions {
   std::optional<double> min_time;  // 0 .. 1: the least coverage_sum_frac that passes
 };
 
-// Sorts `table.operations` in place. The gate cannot judge where nothing has a name, or records are missing: replays that are short, a trace that is cut
+// Counts the selected records, clipped to the window. Replays are those that have one, and their nodes those of all their records. Sorts
+// `table.operations` in place. Errors (invalid_argument): a key of `where` that nothing in `table` has; a window that ends before it starts. The gate cannot judge where nothing has a name, or records are missing: replays that are short, a trace that is cut
 // off or damaged, records without a time.
-CheckReport check_operations(OperationTable& table, const CheckOptions& options);
+Result<CheckReport> check_operations(OperationTable& table, const CheckOptions& options);
 
 }  // namespace graphtag

@@ -16,7 +16,12 @@ using ::testing::UnorderedElementsAre;
 using testing::worked_example;
 
 CheckReport check(OperationTable table, std::optional<double> min_time = {}) {
-  return check_operations(table, {min_time});
+  CheckOptions options;
+  options.min_time = min_time;
+  return check_operations(table, options).value();
+}
+CheckReport check_selected(OperationTable table, const CheckOptions& options) {
+  return check_operations(table, options).value();
 }
 
 // Two replays of one graph that show the same three nodes.
@@ -51,6 +56,49 @@ TEST(Check, WorkedExample) {
   EXPECT_THAT(graph.unnamed, IsEmpty());
   EXPECT_EQ(report.outside_records, 1U);
   EXPECT_EQ(report.outside_named, 0U);
+}
+
+// As docs/report.md has the worked example: what is selected counts, and of replays that have some of it all nodes.
+TEST(Check, CountsWhatIsSelected) {
+  CheckOptions first;
+  first.skip_replays = 1;
+  const CheckReport second_replay = check_selected(worked_example(), first);
+  ASSERT_EQ(second_replay.graphs.size(), 1U);
+  EXPECT_EQ(second_replay.graphs[0].replays.replays, 1U);
+  EXPECT_EQ(second_replay.graphs[0].replays.nodes_expected, 2U);
+  EXPECT_EQ(second_replay.graphs[0].replays.short_replays, 0U);
+  EXPECT_EQ(second_replay.graphs[0].records, 2U);
+  EXPECT_EQ(second_replay.outside_records, 1U);
+
+  CheckOptions copies;
+  copies.kind = OperationKind::memcpy;
+  const CheckReport only_copies = check_selected(worked_example(), copies);
+  EXPECT_EQ(only_copies.graphs.size(), 0U);
+  EXPECT_EQ(only_copies.outside_records, 1U);
+  EXPECT_DOUBLE_EQ(only_copies.coverage_records_frac.value(), 0);
+  EXPECT_EQ(only_copies.busy_ns, 4'000);
+
+  // q ends at 20 us and o begins there: 10 us of o are inside.
+  CheckOptions window;
+  window.window_ns = {20'000, 30'000};
+  const CheckReport inside = check_selected(worked_example(), window);
+  ASSERT_EQ(inside.graphs.size(), 1U);
+  EXPECT_EQ(inside.graphs[0].records, 1U);
+  EXPECT_EQ(inside.graphs[0].sum_ns, 10'000);
+  EXPECT_EQ(inside.graphs[0].replays.nodes_seen_max, 4U);
+  EXPECT_EQ(inside.base_ns, check(worked_example()).base_ns);
+
+  CheckOptions stream;
+  stream.where = {{"stream", "9"}};
+  const CheckReport communication = check_selected(worked_example(), stream);
+  ASSERT_EQ(communication.graphs.size(), 1U);
+  EXPECT_EQ(communication.graphs[0].records, 1U);
+  EXPECT_EQ(communication.graphs[0].sum_ns, 25'000);
+
+  CheckOptions unknown;
+  unknown.where = {{"no such key", "1"}};
+  OperationTable table = worked_example();
+  EXPECT_EQ(check_operations(table, unknown).error().code, ErrorCode::invalid_argument);
 }
 
 TEST(Check, ReasonsAreCounted) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <future>
-#include <tuple>
 
 #include "analyze/call_sweep.h"
 #include "analyze/copies.h"
@@ -14,13 +13,10 @@
 #include "analyze/region_tree.h"
 #include "analyze/replay_nodes.h"
 #include "analyze/saturating.h"
+#include "analyze/selection.h"
 
 namespace graphtag {
 namespace {
-
-struct Interval {
-  std::int64_t start_ns = 0, end_ns = 0;
-};
 
 std::optional<double> fraction(double part, double whole) {
   if (whole <= 0) return {};
@@ -34,8 +30,6 @@ Error usage(std::string message) {
 Result<void> check_options(const RegionOptions& options) {
   if (options.depth && *options.depth < 1)
     return usage("--depth " + std::to_string(*options.depth) + ": a region has at least 1 component");
-  if (options.window_ns && options.window_ns->first > options.window_ns->second)
-    return usage("--window ends before it starts: give its start, then its end");
   return {};
 }
 
@@ -76,27 +70,6 @@ class CommNames {
   std::vector<Known> known_;
 };
 
-// The first `count` replays of each graph, by their first records.
-std::vector<bool> skipped_replays(const OperationTable& table, std::uint64_t count) {
-  std::vector<bool> skipped(table.replays.size());
-  if (count == 0) return skipped;
-  std::vector<std::int64_t> first_ns(table.replays.size(), INT64_MAX);
-  for (const GpuOperation& operation : table.operations) {
-    if (operation.replay != kNoReplay) first_ns[operation.replay] = std::min(first_ns[operation.replay], operation.start_ns);
-  }
-  std::vector<std::uint32_t> order(table.replays.size());
-  for (std::uint32_t replay = 0; replay < order.size(); ++replay) order[replay] = replay;
-  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return std::tie(table.replays[a].graph, first_ns[a], a) < std::tie(table.replays[b].graph, first_ns[b], b);
-  });
-  std::uint64_t rank = 0;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    rank = i != 0 && table.replays[order[i]].graph == table.replays[order[i - 1]].graph ? rank + 1 : 0;
-    skipped[order[i]] = rank < count;
-  }
-  return skipped;
-}
-
 std::size_t end_of_device(const GrowArray<GpuOperation>& operations, std::size_t begin) {
   return static_cast<std::size_t>(
       std::upper_bound(operations.begin() + begin, operations.end(), operations[begin].device,
@@ -106,27 +79,26 @@ std::size_t end_of_device(const GrowArray<GpuOperation>& operations, std::size_t
 
 class Analysis {
  public:
-  Analysis(const OperationTable& table, const RegionOptions& options, CommNames comm, RegionTree& tree, RecordClasses classes)
-      : table_(table), options_(options), comm_(std::move(comm)), tree_(tree), classes_(std::move(classes)) {}
+  Analysis(const OperationTable& table, const RegionOptions& options, Selection selection, CommNames comm, RegionTree& tree,
+           RecordClasses classes)
+      : table_(table),
+        options_(options),
+        selection_(std::move(selection)),
+        comm_(std::move(comm)),
+        tree_(tree),
+        classes_(std::move(classes)) {}
 
   Result<void> select();
   RegionReport measure();
 
  private:
-  // Whether --kind and --skip-replays let it through.
-  bool passes(const GpuOperation& operation) const {
-    if (options_.kind && operation.kind != *options_.kind) return false;
-    return operation.replay == kNoReplay || !skipped_[operation.replay];
-  }
-  // The part inside the window, if any.
-  std::optional<Interval> clip(const GpuOperation& operation) const;
   template <typename Take>
   void for_each_selected(std::size_t begin, std::size_t end, Take&& take) const {
     for (std::size_t i = begin; i < end; ++i) {
       const GpuOperation& operation = table_.operations[i];
-      if (!passes(operation)) continue;
+      if (!selection_.passes(operation)) continue;
       const RecordClass& record_class = classes_.of(operation);
-      if (record_class.selected) take(operation, clip(operation), record_class);
+      if (record_class.selected) take(operation, selection_.clip(operation), record_class);
     }
   }
   void measure_calls(CallSweep& calls) const;
@@ -137,47 +109,21 @@ class Analysis {
 
   const OperationTable& table_;
   const RegionOptions& options_;
+  const Selection selection_;
   CommNames comm_;
   RegionTree& tree_;
   RecordClasses classes_;
-  std::vector<bool> skipped_;           // index: replay
   std::vector<bool> measured_replays_;  // index: replay
-  std::optional<Interval> window_;      // on the trace's own clock; nothing: from the first start to the last end of each device
   RegionReport report_;
   std::uint64_t attributed_records_ = 0;
   std::int64_t attributed_sum_ns_ = 0;
 };
 
-std::optional<Interval> Analysis::clip(const GpuOperation& operation) const {
-  const Interval whole{clamp_time_ns(operation.start_ns), clamp_time_ns(operation.end_ns)};
-  if (!window_) return whole;
-  const Interval inside{std::max(whole.start_ns, window_->start_ns), std::min(whole.end_ns, window_->end_ns)};
-  if (inside.start_ns < inside.end_ns) return inside;
-  const bool is_instant = whole.start_ns == whole.end_ns;
-  if (is_instant && whole.start_ns >= window_->start_ns && whole.start_ns < window_->end_ns) return whole;
-  return {};
-}
-
 // Decides what becomes of every record, so that all rows are known before the first is measured.
 Result<void> Analysis::select() {
-  report_.base_ns = INT64_MAX;
-  for (const GpuOperation& operation : table_.operations)
-    report_.base_ns = std::min(report_.base_ns, clamp_time_ns(operation.start_ns));
-  if (table_.operations.empty()) report_.base_ns = 0;
-  if (options_.window_ns) {
-    window_ = Interval{report_.base_ns, report_.base_ns};
-    add_saturating(window_->start_ns, options_.window_ns->first);
-    if (options_.window_ns->second == kWindowOpen) {
-      window_->end_ns = window_->start_ns;
-      for (const GpuOperation& operation : table_.operations)
-        window_->end_ns = std::max(window_->end_ns, clamp_time_ns(operation.end_ns));
-    } else {
-      add_saturating(window_->end_ns, options_.window_ns->second);
-    }
-  }
-  skipped_ = skipped_replays(table_, options_.skip_replays);
+  report_.base_ns = selection_.base_ns();
   for (const GpuOperation& operation : table_.operations) {
-    if (!passes(operation)) continue;
+    if (!selection_.passes(operation)) continue;
     Result<RecordClass> made = classes_.add(operation);
     if (!made) return std::move(made).error();
     if (!made->selected || operation.kind != OperationKind::kernel) continue;
@@ -189,7 +135,7 @@ Result<void> Analysis::select() {
 
 // `seen` is what the selected records of one more device span.
 void Analysis::add_window(const Interval& seen) {
-  const Interval window = window_.value_or(seen);
+  const Interval window = selection_.window().value_or(seen);
   const Interval relative{window.start_ns - report_.base_ns, window.end_ns - report_.base_ns};
   report_.window_start_ns = report_.devices == 0 ? relative.start_ns : std::min(report_.window_start_ns, relative.start_ns);
   report_.window_end_ns = report_.devices == 0 ? relative.end_ns : std::max(report_.window_end_ns, relative.end_ns);
@@ -333,9 +279,11 @@ Result<RegionReport> analyze_regions(OperationTable& table, const RegionOptions&
   Result<RecordClasses> classes = RecordClasses::create(table, options, tree);
   if (!classes) return std::move(classes).error();
   sort_by_start(table.operations);
+  Result<Selection> selection = Selection::create(table, options);
+  if (!selection) return std::move(selection).error();
   const std::vector<GraphReplays> graphs = count_replay_nodes(table);
 
-  Analysis analysis(table, options, CommNames(std::move(*comm), table.names), tree, std::move(*classes));
+  Analysis analysis(table, options, *std::move(selection), CommNames(std::move(*comm), table.names), tree, std::move(*classes));
   if (Result<void> selected = analysis.select(); !selected) return std::move(selected).error();
   RegionReport report = analysis.measure();
   for (const GraphReplays& graph : graphs) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyze/selection.h"
 #include "join/operations.h"
 
 namespace graphtag {
@@ -18,24 +19,16 @@ enum class RegionView : std::uint8_t {
   flat,     // full names, by share
 };
 
-inline constexpr std::int64_t kWindowOpen = INT64_MAX;
-
-struct RegionOptions {
+struct RegionOptions : SelectionOptions {
   RegionView view = RegionView::pattern;
   std::optional<int> depth;  // regions with more components count as work of their ancestor with so many; at least 1
   // Keys that split rows: annotation keys, or graph, stream, device, phase, kind, rank (these six win over annotation keys of the same name).
   std::vector<std::string> by;
-  // key = value of the same keys, all of which must hold. Of a string the value is its text, of other JSON values their JSON.
-  std::vector<std::pair<std::string, std::string>> where;
   std::string include,
       exclude;  // regular expressions (Perl's) found in full region names; which rows there are, not what is measured. Empty: all, none
-  std::optional<OperationKind> kind;
   // Kernel names classed as communication.
   std::string comm =
       "(?i)nccl|rccl|nvshmem|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|send_?recv|cross_device_reduce|deep_ep";
-  // Start and end relative to the trace's first GPU record; kWindowOpen: to the end of its last one.
-  std::optional<std::pair<std::int64_t, std::int64_t>> window_ns;
-  std::uint64_t skip_replays = 0;  // the first N of each graph
 };
 
 // Name of the row for records whose annotation has no name.

@@ -57,12 +57,14 @@ std::vector<std::uint32_t> count_by_sorting(OperationTable& table) {
 
 }  // namespace
 
-std::vector<GraphReplays> count_replay_nodes(OperationTable& table) {
+std::vector<GraphReplays> count_replay_nodes(OperationTable& table, const std::vector<bool>* only) {
   std::optional<std::vector<std::uint32_t>> seen = count_in_sequence(table);
   if (!seen) seen = count_by_sorting(table);
 
-  std::vector<std::uint32_t> by_graph(table.replays.size());  // replays
-  for (std::uint32_t replay = 0; replay < by_graph.size(); ++replay) by_graph[replay] = replay;
+  std::vector<std::uint32_t> by_graph;  // replays
+  for (std::uint32_t replay = 0; replay < table.replays.size(); ++replay) {
+    if (only == nullptr || (*only)[replay]) by_graph.push_back(replay);
+  }
   std::sort(by_graph.begin(), by_graph.end(), [&](std::uint32_t a, std::uint32_t b) {
     return std::tie(table.replays[a].graph, (*seen)[a]) < std::tie(table.replays[b].graph, (*seen)[b]);
   });

@@ -21,7 +21,8 @@ struct GraphReplays {
   std::uint64_t short_replays = 0;  // that show fewer nodes than expected; none if no replay shows any
 };
 
-// Ascending by graph id. Expects table.operations as sort_by_start leaves them, and leaves them so.
-std::vector<GraphReplays> count_replay_nodes(OperationTable& table);
+// Ascending by graph id. Expects table.operations as sort_by_start leaves them, and leaves them so. With `only` (index: replay) of those replays
+// alone, all of their records looked at.
+std::vector<GraphReplays> count_replay_nodes(OperationTable& table, const std::vector<bool>* only = nullptr);
 
 }  // namespace graphtag

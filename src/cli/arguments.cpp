@@ -109,60 +109,66 @@ void add_table(CLI::App& verb, TableArguments& table, const std::string& usual_r
       ->group(group);
 }
 
-void add_regions(CLI::App& verb, RegionOptions& regions) {
-  const std::string group = "What is counted";
-  const auto text_check = [](const std::string& text) { return check_expression(text); };
+constexpr const char* kCounted = "What is counted";
+
+// Which records, of report and check.
+void add_selection(CLI::App& verb, SelectionOptions& selection) {
   verb.add_option_function<std::vector<std::string>>(
           "--where",
-          [&regions](const std::vector<std::string>& texts) {
+          [&selection](const std::vector<std::string>& texts) {
             for (const auto& text : texts) {
-              if (const auto problem = split_pairs(text, regions.where); !problem.empty())
+              if (const auto problem = split_pairs(text, selection.where); !problem.empty())
                 throw CLI::ValidationError("--where", problem);
             }
           },
           "Only records whose annotation has these values, such as bs=8,phase=fwd; also graph, stream, device, kind")
       ->type_name("K=V,..")
-      ->group(group);
-  verb.add_option("--include", regions.include, "Only regions whose full name has a match")
-      ->check(text_check, "")
-      ->type_name("RE")
-      ->group(group);
-  verb.add_option("--exclude", regions.exclude, "No regions whose full name has a match")
-      ->check(text_check, "")
-      ->type_name("RE")
-      ->group(group);
+      ->group(kCounted);
   verb.add_option_function<std::string>(
           "--kind",
-          [&regions](const std::string& text) {
-            regions.kind = text == "kernel"   ? OperationKind::kernel
-                           : text == "memcpy" ? OperationKind::memcpy
-                                              : OperationKind::memset;
+          [&selection](const std::string& text) {
+            selection.kind = text == "kernel"   ? OperationKind::kernel
+                             : text == "memcpy" ? OperationKind::memcpy
+                                                : OperationKind::memset;
           },
           "Only records of this kind")
       ->check(one_of({"kernel", "memcpy", "memset"}))
       ->type_name("kernel|memcpy|memset")
-      ->group(group);
-  verb.add_option("--comm", regions.comm, "Kernel names that are communication")
-      ->check(text_check, "")
-      ->type_name("RE")
-      ->group(group);
+      ->group(kCounted);
   verb.add_option_function<std::string>(
           "--window",
-          [&regions](const std::string& text) {
-            if (const auto problem = parse_window(text, regions.window_ns); !problem.empty())
+          [&selection](const std::string& text) {
+            if (const auto problem = parse_window(text, selection.window_ns); !problem.empty())
               throw CLI::ValidationError("--window", problem);
           },
           "Only this stretch of time, from the first GPU record on")
       ->type_name("FROM..TO")
-      ->group(group);
-  verb.add_option("--skip-replays", regions.skip_replays, "Leave out the first N replays of each graph")
+      ->group(kCounted);
+  verb.add_option("--skip-replays", selection.skip_replays, "Leave out the first N replays of each graph")
       ->check(CLI::NonNegativeNumber.description(""))
       ->type_name("N")
-      ->group(group);
+      ->group(kCounted);
+}
+
+void add_regions(CLI::App& verb, RegionOptions& regions) {
+  add_selection(verb, regions);
+  const auto text_check = [](const std::string& text) { return check_expression(text); };
+  verb.add_option("--include", regions.include, "Only regions whose full name has a match")
+      ->check(text_check, "")
+      ->type_name("RE")
+      ->group(kCounted);
+  verb.add_option("--exclude", regions.exclude, "No regions whose full name has a match")
+      ->check(text_check, "")
+      ->type_name("RE")
+      ->group(kCounted);
+  verb.add_option("--comm", regions.comm, "Kernel names that are communication")
+      ->check(text_check, "")
+      ->type_name("RE")
+      ->group(kCounted);
   verb.add_option("--by", regions.by, "Split rows by these keys of the annotation; also graph, stream, device, phase, kind")
       ->delimiter(',')
       ->type_name("K,..")
-      ->group(group);
+      ->group(kCounted);
   verb.add_option_function<std::string>(
           "--view",
           [&regions](const std::string& text) {
@@ -171,11 +177,11 @@ void add_regions(CLI::App& verb, RegionOptions& regions) {
           "pattern: layers.* as one row (the default); tree: every region, indented; flat: every region, full names")
       ->check(one_of({"pattern", "tree", "flat"}))
       ->type_name("pattern|tree|flat")
-      ->group(group);
+      ->group(kCounted);
   verb.add_option("--depth", regions.depth, "Regions at most this deep; what is deeper counts for its ancestor")
       ->check(CLI::Range(1, 1 << 20).description(""))
       ->type_name("N")
-      ->group(group);
+      ->group(kCounted);
 }
 
 void add_run(CLI::App& verb, RunArguments& run) {
@@ -333,14 +339,17 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
   CLI::App* check_verb = add_verb(app, "check", "How much of the graphed work has a name, and why the rest has none",
                                   "Examples:\n"
                                   "  graphtag check trace.json.gz -a annotations.pkl\n"
-                                  "  graphtag check trace.json.gz -a annotations.pkl --min-time 0.95   # exit code 1 below\n",
+                                  "  graphtag check trace.json.gz -a annotations.pkl --min-time 0.95   # exit code 1 below\n"
+                                  "  graphtag check trace.json.gz -a annotations.pkl --where bs=8 --skip-replays 1\n",
                                   common);
   check_verb->add_option("TRACE", check.trace, "A trace, annotated already or not")->required()->type_name("FILE");
   add_input(*check_verb, check.input);
   check_verb
-      ->add_option("--min-time", check.min_time, "Fail (exit code 1) if less than this share of the GPU time has a name, 0 to 1")
+      ->add_option("--min-time", check.options.min_time,
+                   "Fail (exit code 1) if less than this share of the GPU time has a name, 0 to 1")
       ->check(CLI::Range(0.0, 1.0).description(""))
       ->type_name("SHARE");
+  add_selection(*check_verb, check.options);
   add_table(*check_verb, check.table, "all");
 
   CLI::App* show_verb = add_verb(app, "show", "What is in an annotation file or a trace",

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "analyze/check.h"
 #include "analyze/regions.h"
 #include "cli/run_values.h"
 #include "join/annotate.h"
@@ -59,7 +60,7 @@ struct ReportArguments {
 struct CheckArguments {
   std::string trace;
   TraceArguments input;
-  std::optional<double> min_time;  // least share of graphed time that must be named, 0 to 1
+  CheckOptions options;
   TableArguments table;
 };
 

@@ -153,8 +153,14 @@ TEST(Arguments, TableOptions) {
 }
 
 TEST(Arguments, CheckAndShow) {
-  EXPECT_EQ(parse_as<CheckArguments>({"check", "t", "--min-time", ".95"}).min_time, 0.95);
-  EXPECT_FALSE(parse_as<CheckArguments>({"check", "t"}).min_time);
+  EXPECT_EQ(parse_as<CheckArguments>({"check", "t", "--min-time", ".95"}).options.min_time, 0.95);
+  EXPECT_FALSE(parse_as<CheckArguments>({"check", "t"}).options.min_time);
+  const auto check = parse_as<CheckArguments>(
+      {"check", "t", "--where", "bs=8,phase=fwd", "--kind", "memset", "--window", "..2ms", "--skip-replays", "3"});
+  EXPECT_THAT(check.options.where, ElementsAre(Pair("bs", "8"), Pair("phase", "fwd")));
+  EXPECT_EQ(check.options.kind, OperationKind::memset);
+  EXPECT_EQ(check.options.window_ns, std::pair(std::int64_t{0}, std::int64_t{2'000'000}));
+  EXPECT_EQ(check.options.skip_replays, 3U);
   EXPECT_EQ(parse_as<ShowArguments>({"show", "f", "--json"}).file, "f");
 }
 

@@ -72,11 +72,12 @@ void cut_rows(Table& table, std::size_t top) {
   table.footer.insert(table.footer.begin(), std::move(others));
 }
 
-Doubts doubts_of(const CheckReport& report) {
-  Doubts doubts{report.replays, report.short_replays, 0, report.outside_records != 0, true, report.outside_named != 0};
+Doubts doubts_of(const CheckReport& report, const OperationTable& table) {
+  Doubts doubts{report.replays,           report.short_replays, 0, !table.operations.empty(), report.outside_records != 0,
+                report.outside_named != 0};
   for (const GraphCheck& graph : report.graphs) {
     if (graph.replays.nodes_seen_max == 0) doubts.graph_level_replays += graph.replays.replays;
-    doubts.has_records = doubts.has_records || graph.records != 0;
+    doubts.has_selected = doubts.has_selected || graph.records != 0;
     doubts.has_names = doubts.has_names || graph.named != 0;
   }
   return doubts;
@@ -132,7 +133,7 @@ Result<Rendered> render_check(const CheckReport& report, const OperationTable& t
   if (!style.columns.empty()) {
     if (Result<void> chosen = choose_columns(printed, style.columns); !chosen) return std::move(chosen).error();
   }
-  const std::vector<ReportWarning> warnings = all_warnings(table, doubts_of(report), context);
+  const std::vector<ReportWarning> warnings = all_warnings(table, doubts_of(report, table), context);
   if (style.format == TableFormat::json) return Rendered{json(report, printed, table, context, warnings), {}};
 
   std::vector<Line> summary = {

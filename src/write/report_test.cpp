@@ -44,7 +44,9 @@ Json json_report(OperationTable table, const RegionOptions& options = {}, Report
 }
 
 Rendered check(OperationTable table, const ReportStyle& style, std::optional<double> min_time = {}) {
-  const CheckReport report = check_operations(table, {min_time});
+  CheckOptions options;
+  options.min_time = min_time;
+  const CheckReport report = check_operations(table, options).value();
   Result<Rendered> rendered = render_check(report, table, kContext, style);
   EXPECT_TRUE(rendered.ok());
   return rendered.ok() ? std::move(*rendered) : Rendered{};

@@ -66,6 +66,22 @@ def own_file(path, **changes):
     return path
 
 
+def test_what_is_counted_is_chosen_as_in_a_report(run, check, tmp_path):
+    trace, annotations = worked_example(tmp_path)
+    report = lambda *options: json.loads(run("report", trace, "-a", annotations, "--format", "json", *options).stdout)["totals"]
+    for options in (["--where", "stream=9"], ["--kind", "memcpy"], ["--window", "20us..75us"], ["--skip-replays", "1"], ["--where", "name=L.q", "--skip-replays", "1"]):
+        answer = check(trace, annotations, *options)
+        expected = report(*options)
+        for key in ("sum_ns", "busy_ns", "coverage", "replays"):
+            assert answer["totals"][key] == expected[key], (options, key)
+        assert sum(row["records"] for row in answer["rows"]) + answer["totals"]["outside_records"] == expected["records"]
+    nothing = check(trace, annotations, "--window", "1s..")
+    assert [w["code"] for w in nothing["warnings"]] == ["nothing-selected"]
+    assert "no such key" in run("check", trace, "-a", annotations, "--where", "no such key=1", code=2).stderr
+    assert "--window" in run("check", trace, "--window", "5ms..1ms", code=2).stderr
+    assert check(trace, annotations, "--window", "1s..", "--min-time", "0.5", code=4)["verdict"] == "cannot judge"
+
+
 def test_every_reason_is_said(check, tmp_path):
     events = [kernel(n * 10, n * 10 + 2, node=n, graph=2) for n in range(5)]
     events += [kernel(100, 102, node=0, graph=9, launch=2), kernel(200, 230)]
