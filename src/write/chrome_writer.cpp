@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "base/spool.h"
 #include "trace/event_builder.h"
 #include "write/chrome_args.h"
 #include "write/outcome.h"
@@ -12,7 +13,7 @@ namespace graphtag {
 namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{256} << 10;
-constexpr std::size_t kTrailingBytes = std::size_t{32} << 20;  // of members behind the events
+constexpr std::size_t kTrailingBytes = std::size_t{1} << 20;  // of members behind the events that are kept in memory
 
 std::string thread_event(std::string_view name, const NewLane& lane, const std::string& args) {
   std::string text = R"({"ph":"M","name":")" + std::string(name) + R"(","ts":)";
@@ -30,9 +31,9 @@ class ChromeWriter final : public NamedEventConsumer {
     std::string& out = after_events ? trailing_ : buffer_;
     out += after_events ? ",\n" : open_;
     out.append("\"").append(key).append("\": ").append(value);
-    if (after_events && trailing_.size() > kTrailingBytes) {
-      return Error{
-          ErrorCode::too_large, "more than 32 MiB of members behind the events; take out those that are not needed", {}, {}};
+    if (trailing_.size() > kTrailingBytes) {
+      if (Result<void> spooled = spool_.append(trailing_); !spooled) return spooled;
+      trailing_.clear();
     }
     open_ = ",\n";
     return flush_if_full();
@@ -66,7 +67,9 @@ class ChromeWriter final : public NamedEventConsumer {
       start_event();
       buffer_ += thread_event("thread_sort_index", lane, dump_json({{"sort_index", lane.stream}}));
     }
-    buffer_.append("\n],\n\"graphtagCoverage\": ").append(describe_coverage(coverage)).append(trailing_).append("\n}\n");
+    buffer_.append("\n],\n\"graphtagCoverage\": ").append(describe_coverage(coverage));
+    if (Result<void> written = write_spooled(); !written) return written;
+    buffer_.append(trailing_).append("\n}\n");
     if (Result<void> written = flush(); !written) return written;
     return sink_.finish();
   }
@@ -75,6 +78,19 @@ class ChromeWriter final : public NamedEventConsumer {
   void start_event() {
     if (any_event_) buffer_ += ",\n";
     any_event_ = true;
+  }
+
+  Result<void> write_spooled() {
+    std::string block(kBufferBytes, '\0');
+    for (std::uint64_t done = 0; done < spool_.size_bytes();) {
+      if (Result<void> written = flush(); !written) return written;
+      const Result<std::size_t> got = spool_.read_at(done, block.data(), block.size());
+      if (!got) return got.error();
+      if (*got == 0) return Error{ErrorCode::io, "the temporary file was cut; run this again", {}, {}};
+      buffer_.append(block, 0, *got);
+      done += *got;
+    }
+    return {};
   }
 
   Result<void> flush_if_full() { return buffer_.size() < kBufferBytes ? Result<void>{} : flush(); }
@@ -87,7 +103,8 @@ class ChromeWriter final : public NamedEventConsumer {
   ByteSink& sink_;
   std::optional<ChromeArgs> args_;  // from begin() on
   std::string buffer_;
-  std::string trailing_;  // members behind the events: the coverage comes before them
+  Spool spool_;           // members behind the events: the coverage comes before them
+  std::string trailing_;  // the last of them
   std::string storage_;
   std::string_view open_ = "{\n";  // what comes before the next member in front of the events
   bool any_event_ = false;

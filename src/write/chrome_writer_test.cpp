@@ -99,6 +99,18 @@ TEST(ChromeWriter, WritesTheWholeFile) {
                 "\"unnamed\":{\"outside-scope\":1},\"outside_graphs\":0},\n\"traceName\": \"t\"\n}\n");
 }
 
+// Members behind the events wait until the coverage is known, however large they are: in a temporary file.
+TEST(ChromeWriter, MembersBehindTheEventsMayBeLarge) {
+  std::string after;
+  for (int i = 0; i < 6; ++i)
+    after +=
+        ",\n\"m" + std::to_string(i) + "\": \"" + std::string((std::size_t{7} << 20) + static_cast<std::size_t>(i), 'x') + "\"";
+  const std::string text = annotate(trace_text({KernelText{}.text()}, "", after), make_sources({{node(2, 0), R"({"a":1})"}}));
+  ASSERT_GT(text.size(), after.size());
+  EXPECT_EQ(text.substr(text.size() - after.size() - 3), after + "\n}\n");
+  EXPECT_TRUE(Json::accept(text));
+}
+
 TEST(ChromeWriter, ATraceWithoutEventsStaysOne) {
   const Json out = parse(annotate(trace_text({}), make_sources({{node(2, 0), R"({"name":"a"})"}})));
   EXPECT_EQ(out["traceEvents"], Json::array());
