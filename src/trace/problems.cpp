@@ -59,6 +59,10 @@ std::string_view to_string(ProblemKind kind) {
       return "node-cycle";
     case ProblemKind::deep_ranges:
       return "deep-ranges";
+    case ProblemKind::graph_id_beyond_32_bits:
+      return "graph-id-beyond-32-bits";
+    case ProblemKind::unusable_fact:
+      return "unusable-fact";
     case ProblemKind::unparsable_event:
       return "unparsable-event";
     case ProblemKind::not_an_object:

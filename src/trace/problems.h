@@ -25,10 +25,12 @@ enum class ProblemKind : std::uint8_t {
   // noted: the event was kept as it is
   duplicate_key,
   integer_beyond_64_bits,
-  bad_time,        // no finite ts where one is needed, or a negative duration: not counted as GPU work
-  missing_string,  // a database names a text that it does not have
-  node_cycle,      // a graph node is said to be a copy of itself, by way of others
-  deep_ranges,     // more ranges open at once on a thread than are followed
+  bad_time,                 // no finite ts where one is needed, or a negative duration: not counted as GPU work
+  missing_string,           // a database names a text that it does not have
+  node_cycle,               // a graph node is said to be a copy of itself, by way of others
+  deep_ranges,              // more ranges open at once on a thread than are followed
+  graph_id_beyond_32_bits,  // no graph has such an id: counted as outside graphs
+  unusable_fact,            // a member that tells host, rank, devices or the clock's base, in a form that says nothing
   // left out
   unparsable_event,
   not_an_object,
@@ -38,7 +40,7 @@ enum class ProblemKind : std::uint8_t {
   damaged_gzip,      // what could be decompressed was read
   trailing_garbage,  // after the end of the JSON text
 };
-constexpr std::size_t kProblemKinds = 22;
+constexpr std::size_t kProblemKinds = 24;
 std::string_view to_string(ProblemKind kind);
 // Whether an event with this problem is left out ("bad" in reports).
 constexpr bool leaves_out(ProblemKind kind) {

@@ -194,7 +194,7 @@ Result<void> Document::give_out(const Member& member) {
   } else if (keys_.size() < kKeysMax && meaning.size() <= 256) {
     keys_.emplace(meaning);
   }
-  reading_.facts.learn_member(meaning, member.value);
+  if (!reading_.facts.learn_member(meaning, member.value)) reading_.add_problem(ProblemKind::unusable_fact, 0, member.size);
   return reading_.visitor.on_member(key, member.value, after_events_);
 }
 

@@ -224,6 +224,7 @@ Result<void> EventArray::give_out(const Event& event) {
     if (fields_.duplicate_key()) problems.add(ProblemKind::duplicate_key, event.offset, event.json);
     if (fields_.integer_beyond_64_bits()) problems.add(ProblemKind::integer_beyond_64_bits, event.offset, event.json);
     if (fields_.bad_time()) problems.add(ProblemKind::bad_time, event.offset, event.json);
+    if (fields_.graph_id_beyond_32_bits()) problems.add(ProblemKind::graph_id_beyond_32_bits, event.offset, event.json);
   }
   return reading_.visitor.on_event(event);
 }

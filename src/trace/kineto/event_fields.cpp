@@ -69,7 +69,8 @@ void EventFields::decode_graph() {
   const auto node = integer<std::uint64_t>(token(graph_node_id));
   std::uint64_t graph = integer<std::uint64_t>(token(graph_id)).value_or(0);
   if (graph_tokens_[graph_id].empty() && node) graph = *node >> 32;
-  if (graph == 0 || graph > std::numeric_limits<std::uint32_t>::max()) return;
+  graph_id_beyond_32_bits_ = graph > std::numeric_limits<std::uint32_t>::max();
+  if (graph == 0 || graph_id_beyond_32_bits_) return;
   event_.graph_id = graph;
   if (!node) return;
   // Kineto writes the full id, Cuspy its lower half. A full id of another graph is a stale one: it names no node of this graph.

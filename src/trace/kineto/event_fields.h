@@ -43,7 +43,8 @@ class EventFields {
   bool duplicate_key() const { return duplicate_key_; }
   bool integer_beyond_64_bits() const { return integer_beyond_64_bits_; }
   bool bad_time() const { return bad_time_; }
-  bool noted() const { return duplicate_key_ || integer_beyond_64_bits_ || bad_time_; }
+  bool graph_id_beyond_32_bits() const { return graph_id_beyond_32_bits_; }
+  bool noted() const { return duplicate_key_ || integer_beyond_64_bits_ || bad_time_ || graph_id_beyond_32_bits_; }
   // Its first key as written; empty if it has none.
   std::string_view first_key() const { return text(first_key_); }
 
@@ -72,6 +73,7 @@ class EventFields {
   bool duplicate_key_ = false;
   bool integer_beyond_64_bits_ = false;
   bool bad_time_ = false;
+  bool graph_id_beyond_32_bits_ = false;
   std::string storage_;
 };
 
@@ -85,7 +87,7 @@ inline void EventFields::begin(const char* base) {
   first_key_ = {};
   start_ = duration_ = {};
   graph_tokens_ = {};
-  duplicate_key_ = integer_beyond_64_bits_ = bad_time_ = false;
+  duplicate_key_ = integer_beyond_64_bits_ = bad_time_ = graph_id_beyond_32_bits_ = false;
 }
 
 inline bool EventFields::is_args(TextSpan key, bool escaped) {

@@ -61,6 +61,45 @@ TEST(KinetoReader, MembersBeforeAndAfterTheEvents) {
   EXPECT_FALSE(all.result.info.annotated);
 }
 
+// A number that no double holds is JSON, and spoils none of the facts beside it.
+TEST(KinetoReader, FactsBesideLargeNumbers) {
+  const std::string text = R"({"distributedInfo": {"x": 1e999, "rank": 3, "y": [1e999]},
+    "deviceProperties": [{"clock": 1e999, "id": 1, "name": "B\u0031"}, {"n\u0061me": "A", "id": 0, "x": 123456789012345678901234567890}],
+    "traceEvents": []})";
+  const Everything all = read_everything(text);
+  EXPECT_EQ(all.error, "");
+  EXPECT_EQ(all.problems, "");
+  EXPECT_EQ(all.result.info.rank, 3);
+  EXPECT_THAT(all.result.info.device_names, ElementsAre("A", "B1"));
+}
+
+TEST(KinetoReader, FactsThatCannotBeUsedAreReported) {
+  for (const std::string member :
+       {R"("distributedInfo": {"rank": "three"})", R"("distributedInfo": {"rank": 1.5})", R"("distributedInfo": {"rank": 1e999})",
+        R"("distributedInfo": 7)", R"("deviceProperties": {})", R"("deviceProperties": [{"id": 1e999, "name": "A"}])",
+        R"("deviceProperties": [7])", R"("deviceProperties": [{"id": 0, "name": 7}])",
+        R"("deviceProperties": [{"id": 123456789, "name": "A"}])", R"("host_name": 7)", R"("baseTimeNanoseconds": 1e999)"}) {
+    for (const std::string& text : {"{" + member + R"(, "traceEvents": []})", R"({"traceEvents": [], )" + member + "}"}) {
+      const Everything all = read_everything(text);
+      EXPECT_EQ(all.error, "");
+      EXPECT_EQ(all.problems, "unusable-fact 1 at " + std::to_string(text.find(member)) + ": " + member + "\n");
+      EXPECT_EQ(all.members.size(), 1U);
+    }
+  }
+  // The devices that can be told are.
+  const Everything some = read_everything(
+      R"({"deviceProperties": [{"id": 0, "name": 7}, {"id": 1, "name": "B"}, 5, {"id": 2, "name": "C"}], "traceEvents": []})");
+  EXPECT_THAT(some.result.info.device_names, ElementsAre("", "B", "C"));
+  EXPECT_EQ(some.result.problems[ProblemKind::unusable_fact].count, 1U);
+  // Nothing is said, which is no fault.
+  EXPECT_EQ(
+      read_everything(R"({"distributedInfo": {"rank": null}, "deviceProperties": null, "host_name": null, "traceEvents": []})")
+          .problems,
+      "");
+  EXPECT_EQ(read_everything(R"({"distributedInfo": {"backend": "nccl"}, "deviceProperties": [], "traceEvents": []})").problems,
+            "");
+}
+
 TEST(KinetoReader, MarksOfAnAnnotatedTrace) {
   const Everything all =
       read_everything(R"({"cudaGraphInlineAnnotated": true, "graphtag": {"version": "1"}, "traceEvents": []})");
@@ -152,6 +191,19 @@ TEST(KinetoReader, GraphNodes) {
   // Not a GPU operation.
   with_event(R"({"ph":"X","cat":"cpu_op","ts":1,"args":{"graph id": 5, "graph node id": 21474836483}})",
              [](const Event& event) { EXPECT_EQ(event.graph_id, 0U); });
+}
+
+// No graph has such an id: the record counts as outside graphs, and is reported.
+TEST(KinetoReader, GraphIdsBeyond32Bits) {
+  const std::string event = R"({"ph":"X","cat":"kernel","ts":1,"dur":2,"args":{"graph id": 4294967296, "graph node id": 7}})";
+  with_event(event, [](const Event& seen) {
+    EXPECT_EQ(seen.graph_id, 0U);
+    EXPECT_FALSE(seen.has_node_id);
+  });
+  EXPECT_EQ(read_everything("[" + event + "]").result.problems[ProblemKind::graph_id_beyond_32_bits].offsets,
+            std::vector<std::uint64_t>{1});
+  EXPECT_EQ(read_everything(R"([{"ph":"X","cat":"kernel","ts":1,"args":{"graph id": 4294967295, "graph node id": 7}}])").problems,
+            "");
 }
 
 TEST(KinetoReader, CopiesAndMemsets) {

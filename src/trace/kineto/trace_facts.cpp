@@ -8,7 +8,7 @@
 namespace graphtag::kineto {
 namespace {
 
-constexpr std::size_t kFactBytesMax = std::size_t{1} << 20;
+constexpr std::size_t kFactBytesMax = std::size_t{4} << 20;  // simdjson's index of it may take four times as much
 constexpr std::size_t kDevicesMax = 4096;
 
 std::optional<std::int64_t> integer(std::string_view token) {
@@ -19,45 +19,97 @@ std::optional<std::int64_t> integer(std::string_view token) {
   return value;
 }
 
-std::vector<std::string> device_names(simdjson::dom::element devices) {
-  std::vector<std::string> names;
-  simdjson::dom::array array;
-  if (devices.get(array) != simdjson::SUCCESS) return names;
-  for (const simdjson::dom::element device : array) {
-    std::uint64_t id = 0;
-    std::string_view name;
-    if (device["id"].get(id) != simdjson::SUCCESS || device["name"].get(name) != simdjson::SUCCESS || id >= kDevicesMax) continue;
-    if (names.size() <= id) names.resize(id + 1);
-    names[id] = name;
+// Only what is asked for is decoded: a number that no double holds, elsewhere in the object, does no harm.
+namespace lazy = simdjson::ondemand;
+
+// The integer that a value is; nothing for another one.
+std::optional<std::int64_t> integer_in(lazy::value value) {
+  const std::string_view token = value.raw_json_token();
+  return integer(token.substr(0, token.find_last_not_of(" \n\r\t") + 1));
+}
+
+bool is_null(lazy::value value) {
+  bool null = false;
+  return value.is_null().get(null) == simdjson::SUCCESS && null;
+}
+
+// One element of deviceProperties. False: what it says cannot be used.
+bool learn_device(lazy::object device, std::vector<std::string>& names) {
+  std::optional<std::int64_t> id;
+  std::string_view name;
+  for (auto field : device) {
+    std::string_view key;
+    lazy::value value;
+    if (field.unescaped_key().get(key) != simdjson::SUCCESS || field.value().get(value) != simdjson::SUCCESS) return false;
+    if (key == "id") id = integer_in(value);
+    if (key == "name" && value.get_string().get(name) != simdjson::SUCCESS) return false;
   }
-  return names;
+  if (!id || *id < 0 || static_cast<std::size_t>(*id) >= kDevicesMax) return false;
+  if (names.size() <= static_cast<std::size_t>(*id)) names.resize(static_cast<std::size_t>(*id) + 1);
+  names[static_cast<std::size_t>(*id)] = name;
+  return true;
+}
+
+bool learn_devices(lazy::document& devices, std::vector<std::string>& names) {
+  lazy::array array;
+  if (devices.get_array().get(array) != simdjson::SUCCESS) return false;
+  bool all = true;
+  for (auto element : array) {
+    lazy::object device;
+    all = element.get_object().get(device) == simdjson::SUCCESS && learn_device(device, names) && all;
+  }
+  return all;
+}
+
+bool learn_rank(lazy::document& distributed, std::optional<std::int64_t>& rank) {
+  lazy::object object;
+  if (distributed.get_object().get(object) != simdjson::SUCCESS) return false;
+  bool usable = true;
+  for (auto field : object) {
+    std::string_view key;
+    lazy::value value;
+    if (field.unescaped_key().get(key) != simdjson::SUCCESS || field.value().get(value) != simdjson::SUCCESS) return false;
+    if (key != "rank") continue;
+    rank.reset();
+    if (is_null(value)) continue;
+    rank = integer_in(value);
+    usable = rank.has_value();
+  }
+  return usable;
 }
 
 }  // namespace
 
-void TraceFacts::learn_member(std::string_view key, std::string_view value) {
+bool TraceFacts::learn_member(std::string_view key, std::string_view value) {
   has_schema_ = has_schema_ || key == "schemaVersion";
   has_cuda_version_ =
       has_cuda_version_ || key == "cuda_driver_version" || key == "cuda_runtime_version" || key == "cupti_version";
   if (key == "graphtag") info_.graphtag_json = std::string(value);
   if (key == "cudaGraphInlineAnnotated") info_.annotated = value == "true";
-  if (key == "baseTimeNanoseconds") info_.base_time_ns = integer(value);
-  if (key == "host_name" && value.front() == '"') {
+  if (value == "null") return true;
+  if (key == "baseTimeNanoseconds") {
+    info_.base_time_ns = integer(value);
+    return info_.base_time_ns.has_value();
+  }
+  if (key == "host_name") {
+    if (value.front() != '"') return false;
     std::string storage;
     info_.host = std::string(unescape(value, storage));
   }
-  if ((key != "distributedInfo" && key != "deviceProperties") || value.size() > kFactBytesMax) return;
-  simdjson::dom::parser parser;
-  simdjson::dom::element element;
-  if (parser.parse(value.data(), value.size()).get(element) != simdjson::SUCCESS) return;
+  if (key != "distributedInfo" && key != "deviceProperties") return true;
+  if (value.size() > kFactBytesMax) return false;
+  const simdjson::padded_string padded(value);
+  lazy::parser parser;
+  lazy::document document;
+  if (parser.iterate(padded).get(document) != simdjson::SUCCESS) return false;
   if (key == "distributedInfo") {
-    std::int64_t rank = 0;
     info_.rank.reset();
-    if (element["rank"].get(rank) == simdjson::SUCCESS) info_.rank = rank;
-  } else {
-    info_.device_names = device_names(element);
-    has_devices_ = !info_.device_names.empty();
+    return learn_rank(document, info_.rank);
   }
+  info_.device_names.clear();
+  const bool all = learn_devices(document, info_.device_names);
+  has_devices_ = !info_.device_names.empty();
+  return all;
 }
 
 void TraceFacts::learn_pid(const Event& event) {

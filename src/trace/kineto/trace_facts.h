@@ -13,8 +13,8 @@ class TraceFacts {
  public:
   explicit TraceFacts(TraceInfo& info) : info_(info) {}
 
-  // A top-level member: valid JSON.
-  void learn_member(std::string_view key, std::string_view value);
+  // A top-level member: valid JSON. False: it should tell something, and what it says cannot be used.
+  bool learn_member(std::string_view key, std::string_view value);
   void learn_event(const Event& event) {
     if (!info_.pid) learn_pid(event);
   }
