@@ -61,9 +61,17 @@ std::string resolve_links(const std::string& path) {
 
 }  // namespace
 
+std::string open_failure(int number) {
+  const char* remedy = "; check its path";
+  if (number == ENOENT || number == ENOTDIR || number == ENAMETOOLONG) remedy = "; check its name and folder";
+  if (number == EACCES || number == EPERM) remedy = "; ask its owner for the right, or copy it to where you have it";
+  if (number == EMFILE || number == ENFILE) remedy = "; close other files, or raise the limit (ulimit -n)";
+  return std::string("cannot open it: ") + std::strerror(number) + remedy;
+}
+
 Result<std::string> read_file(const std::string& path, std::size_t limit_bytes) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return io_error(path, "cannot open it");
+  if (fd < 0) return Error{errno == ENOENT ? ErrorCode::not_found : ErrorCode::io, open_failure(errno), path, {}};
   std::string content;
   Result<std::string> result = std::string{};
   struct stat status {};
@@ -122,7 +130,7 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
   }
   if (exists && !S_ISREG(status.st_mode)) {  // /dev/null, /dev/stdout, a pipe: not to be replaced by a file
     file.fd_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-    if (file.fd_ < 0) return io_error(path, "cannot open it");
+    if (file.fd_ < 0) return Error{ErrorCode::io, open_failure(errno), path, {}};
     return file;
   }
   file.target_ = exists ? resolve_links(path) : path;

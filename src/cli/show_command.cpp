@@ -1,12 +1,14 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/file.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/messages.h"
@@ -124,7 +126,7 @@ class TraceCounter : public EventVisitor {
 // Whether the file starts like an annotation file. A gzip file is a trace: annotation files are not compressed.
 Result<bool> looks_like_annotations(const std::string& path) {
   std::FILE* file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) return Error{ErrorCode::not_found, "cannot open it", path, {}};
+  if (file == nullptr) return Error{errno == ENOENT ? ErrorCode::not_found : ErrorCode::io, open_failure(errno), path, {}};
   char head[65536];
   const std::string_view text(head, std::fread(head, 1, sizeof(head), file));
   const bool failed = std::ferror(file) != 0;

@@ -27,6 +27,7 @@ class Job {
     Result<FitResult> fit = choose_sources_for(trace_path_, sources, options_.force ? Fit::forced : options_.fit, options_.read);
     if (!fit) return fit.error();
     passed_over = std::move(fit->passed_over);
+    fitting_ = fit->fitting;
     annotations = AnnotationSet(fit->fitting, fit->info.annotation_keys);
     own_names_.emplace(annotations);
     if (options_.lanes == Lanes::all && annotations.empty() && fit->info.annotations == nullptr) {
@@ -36,6 +37,12 @@ class Job {
     const std::optional<EarlierRun> earlier = earlier_run(fit->info);
     goes_back_ = options_.lanes == Lanes::none && earlier && earlier->lanes == Lanes::all;
     return check_not_annotated(fit->info);
+  }
+
+  // After reading: what the trace says behind its events.
+  Result<void> check_again(const TraceInfo& info) const {
+    if (Result<void> fits = require_still_fit(fitting_, info, options_.force ? Fit::forced : options_.fit); !fits) return fits;
+    return check_not_annotated(info);
   }
 
   // Asked again after reading: the mark may stand behind the events.
@@ -99,6 +106,7 @@ class Job {
 
   const std::string& trace_path_;
   const AnnotateOptions& options_;
+  std::vector<const AnnotationSource*> fitting_;
   bool goes_back_ = false;             // nothing is to be moved, and an earlier run moved
   std::optional<OwnNames> own_names_;  // from open() on
   MemberShapes shapes_;
@@ -232,7 +240,7 @@ Result<AnnotateOutcome> annotate_trace(const std::string& trace_path, const std:
   Annotator annotator(job, job.moves() ? &plan : nullptr, options, consumer);
   Result<ReadResult> read = read_trace(trace_path, annotator, pass_of(options.read, passes - 1, passes));
   if (!read) return read.error();
-  if (Result<void> checked = job.check_not_annotated(read->info); !checked) return checked.error();
+  if (Result<void> checked = job.check_again(read->info); !checked) return checked.error();
   if (Result<void> finished = consumer.finish(plan.new_lanes(), annotator.coverage, *read); !finished) return finished.error();
 
   AnnotateOutcome outcome;

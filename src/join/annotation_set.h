@@ -48,6 +48,9 @@ Result<FitResult> choose_sources(const std::vector<AnnotationSource>& sources, T
 // The same for a trace that was not looked at yet. Errors: as read_trace too.
 Result<FitResult> choose_sources_for(const std::string& trace_path, const std::vector<AnnotationSource>& sources, Fit how,
                                      const ReadOptions& options = {});
+// Asked again after reading, when the trace may have said more about itself behind its events. Error (invalid_argument): the first of `fitting` that
+// does not fit, and why.
+Result<void> require_still_fit(const std::vector<const AnnotationSource*>& fitting, const TraceInfo& info, Fit how);
 // Every source that was named by itself must fit one of the traces. Error (invalid_argument): the first that does not, and why.
 Result<void> require_fits(const std::vector<AnnotationSource>& sources, const std::vector<std::string>& trace_paths,
                           const ReadOptions& options = {});

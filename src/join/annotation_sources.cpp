@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <optional>
 #include <system_error>
+#include <utility>
 
 #include "base/file.h"
 #include "join/annotation_set.h"
@@ -107,6 +109,26 @@ std::string misfit(const Producer& producer, const TraceInfo& info) {
   return reason;
 }
 
+// Only what stands around the events is of interest.
+class NoEvents final : public EventVisitor {
+  Result<void> on_event(const Event&) override { return {}; }
+};
+
+// Whether two sources that can be read say different things, of which neither is nothing.
+template <typename Of>
+bool differ(const std::vector<AnnotationSource>& sources, Of of) {
+  using Fact = decltype(of(std::declval<const Producer&>()));
+  std::optional<Fact> first;
+  for (const AnnotationSource& source : sources) {
+    if (!source.unreadable.empty()) continue;
+    Fact fact = of(source.file->producer);
+    if (fact == Fact{}) continue;
+    if (first && *first != fact) return true;
+    first = std::move(fact);
+  }
+  return false;
+}
+
 Error misfit_error(const AnnotationSource& source, const std::string& reason) {
   return {ErrorCode::invalid_argument,
           "these annotations are of another process: " + reason +
@@ -152,6 +174,14 @@ Result<FitResult> choose_sources(const std::vector<AnnotationSource>& sources, T
   return result;
 }
 
+Result<void> require_still_fit(const std::vector<const AnnotationSource*>& fitting, const TraceInfo& info, Fit how) {
+  if (how == Fit::forced) return {};
+  for (const AnnotationSource* source : fitting) {
+    if (const std::string reason = misfit(source->file->producer, info); !reason.empty()) return misfit_error(*source, reason);
+  }
+  return {};
+}
+
 Result<FitResult> choose_sources_for(const std::string& trace_path, const std::vector<AnnotationSource>& sources, Fit how,
                                      const ReadOptions& options) {
   const bool process_matters = how != Fit::forced && std::any_of(sources.begin(), sources.end(), [](const AnnotationSource& s) {
@@ -159,6 +189,17 @@ Result<FitResult> choose_sources_for(const std::string& trace_path, const std::v
                                });
   Result<TraceInfo> info = peek_trace(trace_path, process_matters, options);
   if (!info) return info.error();
+  // What the trace did not say yet it may say behind its events: worth a pass over it where the files to choose from differ in just that.
+  if (how != Fit::forced && ((info->host.empty() && differ(sources, [](const Producer& p) { return p.host; })) ||
+                             (!info->rank && differ(sources, [](const Producer& p) { return p.rank; })))) {
+    NoEvents ignore_all;
+    ReadOptions pass;
+    pass.process = options.process;
+    Result<ReadResult> read = read_trace(trace_path, ignore_all, pass);
+    if (!read) return read.error();
+    if (info->host.empty()) info->host = read->info.host;
+    if (!info->rank) info->rank = read->info.rank;
+  }
   return choose_sources(sources, *std::move(info), how);
 }
 

@@ -199,7 +199,8 @@ class Builder final : public EventVisitor {
 
   // The index of the operation's device, or of its process where it names none.
   std::optional<std::uint16_t> device_of(const Event& event) {
-    const std::int64_t id = event.device ? *event.device : integer_of(event.text(event.pid)).value_or(-1);
+    const std::optional<std::int64_t> number = event.device ? event.device : integer_of(event.text(event.pid));
+    const std::int64_t id = number ? *number : id_of_text(event.text(event.pid));
     if (last_device_ < table_.devices.size() && table_.devices[last_device_] == id) return last_device_;
     const auto [found, added] = device_ids_.try_emplace(id, static_cast<std::uint16_t>(table_.devices.size()));
     if (added) {
@@ -208,6 +209,9 @@ class Builder final : public EventVisitor {
     }
     return last_device_ = found->second;
   }
+
+  // Of a process that has a text for a pid: -1, -2, .. in the order of first sight.
+  std::int64_t id_of_text(std::string_view pid) { return -1 - std::int64_t{text_pids_.intern(pid)}; }
 
   OperationTable& table_;
   NameCache names_;
@@ -223,6 +227,7 @@ class Builder final : public EventVisitor {
       replay_ids_;  // graph id, correlation -> replay
   boost::unordered_flat_map<GraphId, GraphFacts, std::hash<GraphId>> graphs_;
   boost::unordered_flat_map<std::int64_t, std::uint16_t> device_ids_;  // device id -> index
+  Interner text_pids_;                                                 // as written
 };
 
 }  // namespace
@@ -239,6 +244,8 @@ Result<OperationTable> read_operations(const std::string& trace_path, const std:
   Result<ReadResult> read = read_trace(trace_path, builder, options.read);
   if (!read) return read.error();
   table.read = *std::move(read);
+  const Fit how = options.force ? Fit::forced : Fit::strict;
+  if (Result<void> fits = require_still_fit(fit->fitting, table.read.info, how); !fits) return fits.error();
   builder.finish(table.read.info.annotated || table.read.info.graphtag_json.has_value());
   return table;
 }

@@ -38,6 +38,19 @@ const std::vector<std::string>& path_of(const OperationTable& table, std::size_t
   return table.annotations.annotations()[table.operations[i].annotation].path;
 }
 
+// Processes that are named by text stay apart, and from those that are numbered.
+TEST(Operations, DevicesWithoutANumber) {
+  const auto kernel = [](const std::string& pid) {
+    return R"({"ph":"X","cat":"kernel","name":"k","pid":)" + pid + R"(,"tid":7,"ts":1,"dur":1,"args":{"stream":7}})";
+  };
+  const OperationTable table =
+      read(trace_text({kernel("\"GPU a\""), kernel("\"GPU b\""), kernel("3"), kernel("\"GPU a\""), kernel("\"3\"")}));
+  ASSERT_EQ(table.operations.size(), 5U);
+  std::vector<std::int64_t> devices;
+  for (const GpuOperation& operation : table.operations) devices.push_back(table.devices[operation.device]);
+  EXPECT_THAT(devices, ElementsAre(-1, -2, 3, -1, 3));
+}
+
 TEST(Operations, OneRowAGpuRecord) {
   const OperationTable table = read(
       trace_text(

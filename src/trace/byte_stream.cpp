@@ -115,10 +115,7 @@ Result<OpenedSource> open_source(const std::string& path, Problems& problems) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
     const int number = errno;
-    return Error{number == ENOENT ? ErrorCode::not_found : ErrorCode::io,
-                 std::string("cannot open it: ") + std::strerror(number),
-                 path,
-                 {}};
+    return Error{number == ENOENT ? ErrorCode::not_found : ErrorCode::io, open_failure(number), path, {}};
   }
   OpenedSource opened;
   opened.source = std::make_unique<FileSource>(fd, path);

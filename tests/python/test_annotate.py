@@ -304,6 +304,43 @@ def test_a_folder_in_which_nothing_fits_names_nothing_and_lists_all(run, files, 
     assert "r1.json" in done.stderr and "rank 1" in done.stderr and "--force" in done.stderr
 
 
+def of_rank(folder, rank, name):
+    """graphtag's own annotations of one rank, which name the node of one_kernel()."""
+    content = {
+        "schema": "graphtag.annotations/1",
+        "producer": {"tool": "t", "rank": rank},
+        "annotations": [{"object": {"name": name}}],
+        "graphs": [{"id": NODE >> 32, "runs": [[0, 1]]}],
+        "execs": [],
+    }
+    path = folder / f"r{rank}.json"
+    path.write_text(json.dumps(content))
+    return path
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_rank_behind_the_events_chooses_the_file_too(run, tmp_path, packed):
+    folder = tmp_path / "annotations"
+    folder.mkdir()
+    for rank in (0, 1, 2):
+        of_rank(folder, rank, f"of rank {rank}")
+    text = json.dumps({**one_kernel(), "distributedInfo": {"rank": 1}}).encode()
+    trace = tmp_path / "t.json.gz" if packed else tmp_path / "t.json"
+    trace.write_bytes(gzip.compress(text) if packed else text)
+    done = run("annotate", trace, "-a", folder, "-o", tmp_path / "out.json")
+    assert json.loads((tmp_path / "out.json").read_text())["traceEvents"][0]["args"]["name"] == "of rank 1"
+    assert done.stderr.count("passed over") == 2
+    rows = json.loads(run("report", trace, "-a", folder, "--format", "json").stdout)["rows"]
+    assert [row["region"] for row in rows] == ["of rank 1"]
+    # One file alone is worth no second pass: what does not fit is said at the end, and nothing is written.
+    done = run("annotate", trace, "-a", folder / "r0.json", "-o", tmp_path / "other.json", code=2)
+    assert "rank 0, the trace has rank 1" in done.stderr and "--force" in done.stderr
+    assert not (tmp_path / "other.json").exists()
+    done = run("report", trace, "-a", folder / "r0.json", code=2)
+    assert "rank 0, the trace has rank 1" in done.stderr
+    run("report", trace, "-a", folder / "r0.json", "--force")
+
+
 def test_numbers_that_json_lacks_become_null(args_of, files, tmp_path):
     (trace,) = files(t=one_kernel())
     (tmp_path / "a.json").write_text(json.dumps({str(NODE): {"name": "a", "x": float("nan"), "y": [float("-inf")]}}))
