@@ -31,18 +31,24 @@ class HeldSignals {
     sigaddset(&held_, SIGCHLD);
     sigprocmask(SIG_BLOCK, &held_, &before_);
     // An ignored signal would not wait.
-    std::signal(SIGCHLD, SIG_DFL);
+    child_before_ = std::signal(SIGCHLD, SIG_DFL);
   }
   ~HeldSignals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
   HeldSignals(const HeldSignals&) = delete;
   HeldSignals& operator=(const HeldSignals&) = delete;
 
-  const sigset_t& before() const { return before_; }
+  // In the program, between fork and exec. The command ignores SIGXFSZ for itself.
+  void give_back() const {
+    std::signal(SIGXFSZ, SIG_DFL);
+    std::signal(SIGCHLD, child_before_);
+    sigprocmask(SIG_SETMASK, &before_, nullptr);
+  }
   // False: none came for a while.
   bool wait(siginfo_t& signal) const { return sigtimedwait(&held_, &signal, &kTick) > 0; }
 
  private:
   sigset_t held_{}, before_{};
+  void (*child_before_)(int) = SIG_DFL;
 };
 
 std::vector<std::string> environment_with(const std::map<std::string, std::string>& changes) {
@@ -63,10 +69,8 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 }
 
 // Between fork and exec: nothing here may take memory.
-[[noreturn]] void become(const char* path, char* const* words, char* const* environment, const sigset_t& mask, int report) {
-  // The command ignores this one for itself.
-  std::signal(SIGXFSZ, SIG_DFL);
-  sigprocmask(SIG_SETMASK, &mask, nullptr);
+[[noreturn]] void become(const char* path, char* const* words, char* const* environment, const HeldSignals& signals, int report) {
+  signals.give_back();
   execve(path, words, environment);
   const int problem = errno;
   (void)!write(report, &problem, sizeof problem);
@@ -90,12 +94,12 @@ struct Started {
 };
 
 Started start(const std::string& path, const std::vector<std::string>& words, const std::vector<std::string>& environment,
-              const sigset_t& mask) {
+              const HeldSignals& signals) {
   const std::vector<char*> argv = pointers(words), envp = pointers(environment);
   std::array<int, 2> report{};
   if (pipe2(report.data(), O_CLOEXEC) != 0) return {-1, errno};
   const pid_t pid = fork();
-  if (pid == 0) become(path.c_str(), argv.data(), envp.data(), mask, report[1]);
+  if (pid == 0) become(path.c_str(), argv.data(), envp.data(), signals, report[1]);
   const int fork_problem = pid < 0 ? errno : 0;
   close(report[1]);
   int problem = fork_problem;
@@ -116,8 +120,8 @@ Started start(const std::string& path, const std::vector<std::string>& words, co
 std::variant<int, CannotRun> run_program(const ProgramToRun& program, const ProgramHooks& hooks) {
   const HeldSignals signals;
   const std::vector<std::string> environment = environment_with(program.environment);
-  Started started = start(program.path, program.words, environment, signals.before());
-  if (started.problem == ENOEXEC) started = start("/bin/sh", through_shell(program), environment, signals.before());
+  Started started = start(program.path, program.words, environment, signals);
+  if (started.problem == ENOEXEC) started = start("/bin/sh", through_shell(program), environment, signals);
   if (started.problem != 0)
     return CannotRun{started.problem == ENOENT ? 127 : 126,
                      program.path + ": it cannot be run: " + std::strerror(started.problem)};

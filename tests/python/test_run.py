@@ -1,6 +1,7 @@
 """`graphtag run` over programs that use a false CUDA (tests/inject/cuda_program.cpp), as a user starts it."""
 import json
 import os
+import pty
 import signal
 import socket
 import subprocess
@@ -345,8 +346,32 @@ def test_other_signals_reach_the_program(graphtag, tmp_path):
     assert process.returncode == 12
 
 
+def test_ctrl_c_reaches_the_program_once(graphtag, tmp_path):
+    script = (
+        "import signal, time\ncount = 0\ndef note(*_):\n    global count\n    count += 1\nsignal.signal(signal.SIGINT, note)\n"
+        "print('ready', flush=True)\nend = time.time() + 1.5\nwhile time.time() < end: time.sleep(0.05)\nprint('interrupts:', count, flush=True)\n"
+    )
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(graphtag, [str(graphtag), "run", "-o", str(tmp_path / "out"), "--", sys.executable, "-c", script], environment())
+    output = b""
+    while True:
+        try:
+            piece = os.read(terminal, 4096)
+        except OSError:  # the terminal's other end is closed
+            break
+        if not piece:
+            break
+        output += piece
+        if piece.startswith(b"ready"):
+            os.write(terminal, b"\x03")
+    _, status = os.waitpid(pid, 0)
+    assert b"interrupts: 1" in output, output
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
 def test_the_program_has_the_signals_and_streams_that_run_has(record):
-    script = "import signal, sys; print(sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])), signal.getsignal(signal.SIGXFSZ), sys.stdin.read())"
+    script = "import signal, sys; print(sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])), signal.getsignal(signal.SIGXFSZ), signal.getsignal(signal.SIGCHLD), sys.stdin.read())"
     alone = subprocess.run([sys.executable, "-c", script], input="text", capture_output=True, text=True, env=environment())
     given = record(command=["sh", "-c", f"echo -n text | {sys.executable} -c \"{script}\""])
     assert given.stdout == alone.stdout
