@@ -82,7 +82,10 @@ std::uint32_t InternedStrings::intern(InternedKind kind, std::string_view text) 
   const auto found = table.ids.find(text);
   if (found != table.ids.end()) return found->second;
   const std::size_t bytes = text.size() + kEntryBytes;
-  if (table.bytes + bytes > bytes_per_kind_) return 0;
+  if (table.bytes + bytes > bytes_per_kind_) {
+    overflowed_ = true;
+    return 0;
+  }
   table.bytes += bytes;
   const auto& entry = entries_.emplace_back(Entry{std::string{text}, kind});
   const auto id = static_cast<std::uint32_t>(entries_.size());

@@ -37,6 +37,8 @@ class InternedStrings {
   InternedKind kind_of(std::uint32_t id) const { return entries_[id - 1].kind; }
   std::string_view text_of(std::uint32_t id) const { return entries_[id - 1].text; }
   std::size_t size() const { return entries_.size(); }
+  // Whether a string got no number.
+  bool overflowed() const { return overflowed_; }
 
  private:
   struct Entry {
@@ -49,6 +51,7 @@ class InternedStrings {
   };
   std::size_t bytes_per_kind_;
   std::array<Kind, 4> kinds_;
+  bool overflowed_ = false;
   std::deque<Entry> entries_;  // index: number - 1; a deque, so that views stay valid
 };
 

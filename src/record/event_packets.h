@@ -47,7 +47,8 @@ class EventPackets {
     used_.clear();
     return {body, *strings_, used_};
   }
-  InternedStrings& strings() { return *strings_; }
+  // Whether strings of this chapter are written out each time, for want of numbers.
+  bool overflowed() const { return strings_ && strings_->overflowed(); }
 
  private:
   void append(int type, std::uint64_t time_ns, const Event& event);

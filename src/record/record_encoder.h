@@ -27,6 +27,7 @@ class RecordEncoder {
   void begin_chapter();
   RecordClock& clock() { return clock_; }
   TrackBook& tracks() { return tracks_; }
+  bool overflowed() const { return packets_.overflowed(); }
 
   void external_id(const ExternalId& id) noexcept;
   void operation(const GpuOperation& operation);

@@ -251,6 +251,7 @@ void Recording::finish() noexcept {
 
 void Recording::begin_chapter() {
   ++chapter_;
+  chapter_bytes_ = 0;
   encoder_.begin_chapter();
   ClockPair now;
   if (!read_clocks(driver_, now)) now = encoder_.clock().beginning();
@@ -380,6 +381,7 @@ void Recording::drain_ranges() noexcept {
 void Recording::write_out() noexcept {
   if (out_.empty()) return;
   const bool written = file_.write(out_);
+  chapter_bytes_ += out_.size();
   out_.clear();
   const std::uint64_t records = std::exchange(out_records_, 0);
   counts_.bytes_written.set(file_.bytes_written());
@@ -399,6 +401,9 @@ void Recording::write_out() noexcept {
   } else if (file_.is_segment_full() && file_.next_segment()) {
     needs_chapter_ = true;
     append([] {});
+  } else if (encoder_.overflowed() && chapter_bytes_ >= options_.chapter_bytes) {
+    // Whatever is in use now gets numbers again.
+    needs_chapter_ = true;
   }
 }
 

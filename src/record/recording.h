@@ -37,6 +37,7 @@ struct RecordingOptions {
   std::uint32_t buffer_count = 128;
   std::uint32_t buffer_bytes = std::uint32_t{256} << 10;
   std::chrono::milliseconds flush_period{1000};
+  std::size_t chapter_bytes = std::size_t{32} << 20;  // after which a chapter whose strings have used up their numbers ends
   bool api = true;
   std::uint32_t serial = 0;           // of the recording in its process, from 1: external ids begin with it
   TrackOwner owner;                   // its seed is made from `about`
@@ -111,6 +112,7 @@ class Recording {
   std::uint64_t out_records_ = 0;  // in them
   RecordEncoder encoder_;
   std::uint32_t chapter_ = 0;
+  std::size_t chapter_bytes_ = 0;
   bool needs_chapter_ = true;  // before anything else is put behind out_
   std::vector<BufferPool::Full> full_;
   struct Found {

@@ -456,31 +456,5 @@ TEST_F(WithRecording, RefusalsAreErrors) {
   EXPECT_FALSE(Recording::begin(cuda_.driver(), registry_, nowhere));  // no regular file
 }
 
-TEST_F(WithRecording, AnAnnotationThatIsTooLargeIsSaidToBe) {
-  const AnnotationId large =
-      *registry_.annotation(Json{{"name", "big"}, {"blob", Json::array()}, {"text", std::string(70000, 'x')}});
-  registry_.graph_created(GraphId{1}, unix_time_ns());
-  // An interned string is short in the record, and stands in the file once.
-  registry_.node_created(NodeId{GraphId{1}, LocalId{0}}, large);
-  Json many = Json::array();
-  for (int i = 0; i < 30000; ++i) many.push_back(i);
-  registry_.node_created(NodeId{GraphId{1}, LocalId{1}}, *registry_.annotation(Json{{"name", "list"}, {"list", many}}));
-  begin();
-  for (std::uint64_t node = 0; node < 2; ++node) {
-    fake::FakeActivity::Kernel kernel;
-    kernel.node_id = std::uint64_t{1} << 32 | node;
-    kernel.start_ns = kernel.end_ns = now();
-    ASSERT_TRUE(gpu().kernel(kernel));
-  }
-  end();
-  const auto kernels = slices_of(decoded(), layout::kKernel);
-  ASSERT_EQ(kernels.size(), 2u);
-  EXPECT_EQ(kernels[0].begin.args["text"], std::string(70000, 'x'));
-  EXPECT_EQ(kernels[0].begin.args["blob"], json::array());
-  EXPECT_EQ(kernels[1].begin.args["name"], "list");
-  EXPECT_FALSE(kernels[1].begin.args.contains("list"));
-  EXPECT_GT(kernels[1].begin.args["graphtag.annotation_bytes"], 65536);
-}
-
 }  // namespace
 }  // namespace graphtag
