@@ -15,6 +15,7 @@ import pytest
 import graphtag
 import graphtag.torch as gat
 import torch
+import torch._dynamo  # noqa: F401 - before the false CUDA: an older one looks at torch.cuda.Stream
 
 COMMAND = fake_cuda.BUILD / "graphtag"
 
