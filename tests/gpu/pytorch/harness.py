@@ -186,6 +186,6 @@ def main(title, before=lambda: None):
             traceback.print_exc()
         else:
             print(f"ok   {name}{f': {note}' if note else ''}", flush=True)
-    verdict = f"failed: {', '.join(failed)}" if failed else "all right"
+    verdict = f"failed: {', '.join(failed)}" if failed else "all right" if ran else "no such check"
     print(f"SUMMARY {title}: {ran - len(failed)} of {ran} checks in {time.monotonic() - begin:.0f} s; {verdict}", flush=True)
     return 1 if failed or not ran else 0

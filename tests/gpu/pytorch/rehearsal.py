@@ -2,6 +2,7 @@
 (tests/python/fake_cuda.py), or makes a record at once outside captures."""
 import fake_cuda  # before torch and graphtag
 import torch
+import torch._dynamo  # before the false CUDA: an older one looks at torch.cuda.Stream
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from records import KERNEL, Record
