@@ -150,3 +150,24 @@ def test_annotation_for():
     graph = capture(body_a)
     assert gat.annotation_for(next(iter(graph.replay().values()))) == {"name": "a"}
     assert gat.annotation_for(1 << 60) is None
+
+
+def test_many_look_ups_read_the_registry_once(monkeypatch):
+    graph = capture(body_a)
+    view, reads = gat.get_kernel_annotations(), []
+    read = graphtag._ext.live_nodes
+    monkeypatch.setattr(gat._registry, "_read", lambda original=gat._registry._read: reads.append(1) or original())
+    ids = list(graph.replay().values())
+    for _ in range(100):
+        assert [node_id in view for node_id in ids] == [True]
+        assert view[ids[0]] == [{"name": "a"}] and view.get(12345) is None
+    assert len(reads) <= 1
+    view[ids[0]][0]["name"] = "changed"
+    assert view[ids[0]] == [{"name": "a"}], "what it hands out is the caller's"
+    graph.reset()
+    assert ids[0] not in view and not len(view) and read() == []
+    other = capture(body_a)
+    assert len(view) == 1
+    graphtag.forget()
+    assert len(view) == 0
+    del other

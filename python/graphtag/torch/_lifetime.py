@@ -15,6 +15,17 @@ from .._window import Window
 
 # Template graph's id -> what is known of its captures, while they live.
 _tracked: dict[int, "Tracked"] = {}
+_changes = 0
+
+
+def changes() -> int:
+    """How often something was noted here: what is made of it is as new as this number."""
+    return _changes
+
+
+def _note_change() -> None:
+    global _changes
+    _changes += 1
 
 
 class Tracked:
@@ -32,6 +43,7 @@ class Tracked:
 
         if _tracked.pop(self.graph_id, None) is None:
             return
+        _note_change()
         for graph_id in (*self.exec_ids, self.graph_id):
             _ext.destroyed(graph_id)
         _stacks.forget(self.graph_id)
@@ -41,6 +53,7 @@ def drop(graph_id: int) -> None:
     """The capture into this graph failed: nothing of it stays in the view."""
     from . import _stacks
 
+    _note_change()
     execs = {node_id >> 32 for node_id, _, template in _ext.live_nodes() if template == graph_id}
     for number in (*execs, graph_id):
         _ext.destroyed(number)
@@ -79,6 +92,7 @@ def template_handle(graph: Any) -> int:
 
 def link(graph: Any, tracked: Tracked) -> None:
     """Notes the exec graph that `graph` has now, and tells graphtag of it where no callback did."""
+    _note_change()
     handle = exec_handle(graph)
     if handle == 0:
         # An older torch does not tell: what a callback saw is all there is.
@@ -151,6 +165,7 @@ def track(graph: Any, graph_id: int, key_by: str) -> Tracked:
     """`graph` holds the capture into `graph_id`, which has just ended."""
     tracked = Tracked(graph_id, "exec" if key_by == "auto" else key_by)
     _tracked[graph_id] = tracked
+    _note_change()
     tracked.is_deferred = template_handle(graph) != 0
     if not tracked.is_deferred or exec_handle(graph):
         link(graph, tracked)

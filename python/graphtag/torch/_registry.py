@@ -9,33 +9,53 @@ from .._live import annotation_of, available, resolve
 from . import _lifetime
 
 
+# Of counters(): none of them stays the same when what is recorded changes.
+_COUNTS = ("windows_opened", "scopes_begun", "nodes_seen", "boundaries_read", "graphs_live", "execs_live", "graphs_retired", "annotations")
+
+
+def _read() -> dict[int, int]:
+    nodes = _ext.live_nodes()
+    instantiated = {template for _, _, template in nodes if template}
+    handles: dict[int, int] = {}
+    for node_id, handle, template in nodes:
+        graph_id = node_id >> 32
+        if template and _lifetime.source_keyed(template):
+            node_id = template << 32 | node_id & 0xFFFFFFFF
+        elif not template and graph_id in instantiated and not _lifetime.source_keyed(graph_id):
+            continue
+        handles[node_id] = handle
+    return handles
+
+
 class _AnnotationsView(Mapping[int, "list[dict[str, Any]]"]):
     """Node id -> [annotation]: live, read-only. A copy() or a pickle is a plain dict."""
 
+    def __init__(self) -> None:
+        self._state: Any = None
+        self._handles: dict[int, int] = {}
+
+    def _now(self) -> dict[int, int]:
+        """Node id -> annotation's handle. Read again where something has changed: while a window is open that is always."""
+        counted = _ext.counters()
+        state = (_lifetime.changes(), *(counted[name] for name in _COUNTS))
+        if _ext.active() or state != self._state:
+            self._handles, self._state = _read(), state
+        return self._handles
+
     def copy(self) -> dict[int, list[dict[str, Any]]]:
-        nodes = _ext.live_nodes()
-        instantiated = {template for _, _, template in nodes if template}
-        view: dict[int, list[dict[str, Any]]] = {}
-        for node_id, handle, template in nodes:
-            graph_id = node_id >> 32
-            if template and _lifetime.source_keyed(template):
-                node_id = template << 32 | node_id & 0xFFFFFFFF
-            elif not template and graph_id in instantiated and not _lifetime.source_keyed(graph_id):
-                continue
-            view[node_id] = [annotation_of(handle)]
-        return view
+        return {node_id: [annotation_of(handle)] for node_id, handle in self._now().items()}
 
     def __getitem__(self, node_id: int) -> list[dict[str, Any]]:
-        return self.copy()[node_id]
+        return [annotation_of(self._now()[node_id])]
 
     def __contains__(self, node_id: object) -> bool:
-        return node_id in self.copy()
+        return node_id in self._now()
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self.copy())
+        return iter(dict(self._now()))
 
     def __len__(self) -> int:
-        return len(self.copy())
+        return len(self._now())
 
     def items(self) -> Any:
         return self.copy().items()
@@ -55,8 +75,8 @@ _view = _AnnotationsView()
 
 def get_kernel_annotations() -> Mapping[int, list[dict[str, Any]]]:
     """Node id -> [the merged annotation] of every named node in graphs that live: a live, read-only view; dict(...) of it, or a pickle, is a
-    copy. Ids are those of profilers: exec graph's id << 32 | local id, the template's before the first instantiation. Each look-up reads
-    the whole registry: take a copy first to look up many."""
+    copy. Ids are those of profilers: exec graph's id << 32 | local id, the template's before the first instantiation. A look-up takes some
+    microseconds, and reads the whole registry where something has changed since the last one."""
     return _view
 
 
