@@ -66,7 +66,9 @@ class NvtxProgram {
     return call<nvtx::ResourceHandle>(core2_[6], nullptr, domain, attributes);
   }
   void destroy_resource(nvtx::ResourceHandle resource) { call<void>(core2_[7], resource); }
-  void* create_sync_user(nvtx::DomainHandle domain) { return call<void*>(sync_[1], nullptr, domain, nullptr); }
+  void* create_sync_user(nvtx::DomainHandle domain) {
+    return call<void*>(sync_[1], nullptr, domain, static_cast<const void*>(nullptr));
+  }
   void destroy_sync_user(void* user) { call<void>(sync_[2], user); }
 
  private:
