@@ -24,7 +24,9 @@ class Job {
   Job(const std::string& trace_path, const AnnotateOptions& options) : trace_path_(trace_path), options_(options) {}
 
   Result<void> open(const std::vector<AnnotationSource>& sources) {
-    Result<FitResult> fit = choose_sources_for(trace_path_, sources, options_.force ? Fit::forced : options_.fit, options_.read);
+    ReadOptions read = options_.read;
+    read.survey = true;  // the keys are written before the events
+    Result<FitResult> fit = choose_sources_for(trace_path_, sources, options_.force ? Fit::forced : options_.fit, read);
     if (!fit) return fit.error();
     passed_over = std::move(fit->passed_over);
     fitting_ = fit->fitting;

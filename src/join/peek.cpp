@@ -62,6 +62,7 @@ Result<TraceInfo> peek_trace(const std::string& trace_path, bool find_process, c
   Peeker peeker(find_process);
   ReadOptions peek;
   peek.process = options.process;
+  peek.survey = options.survey;
   const Result<ReadResult> read = read_trace(trace_path, peeker, peek);
   if (!read && !peeker.stopped) return read.error();
   if (!peeker.info.pid) peeker.info.pid = peeker.labelled;

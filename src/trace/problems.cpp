@@ -77,15 +77,17 @@ std::string_view to_string(ProblemKind kind) {
       return "damaged-gzip";
     case ProblemKind::trailing_garbage:
       return "trailing-garbage";
+    case ProblemKind::lost_by_recorder:
+      return "lost-by-recorder";
   }
   return "unknown";
 }
 
-void Problems::add(ProblemKind kind, std::uint64_t offset, std::string_view example) {
+void Problems::add(ProblemKind kind, std::uint64_t offset, std::string_view example, std::uint64_t count) {
   Entry& entry = entries_[static_cast<std::size_t>(kind)];
   if (entry.count == 0) entry.example = make_example(example.substr(0, kExampleBytes));
   if (entry.offsets.size() < kOffsetsKept) entry.offsets.push_back(offset);
-  ++entry.count;
+  entry.count += count;
 }
 
 std::uint64_t Problems::left_out() const {

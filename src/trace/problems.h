@@ -39,8 +39,9 @@ enum class ProblemKind : std::uint8_t {
   truncated,         // the file ends in the middle
   damaged_gzip,      // what could be decompressed was read
   trailing_garbage,  // after the end of the JSON text
+  lost_by_recorder,  // what graphtag's own recorder says that it could not write
 };
-constexpr std::size_t kProblemKinds = 24;
+constexpr std::size_t kProblemKinds = 25;
 std::string_view to_string(ProblemKind kind);
 // Whether an event with this problem is left out ("bad" in reports).
 constexpr bool leaves_out(ProblemKind kind) {
@@ -59,7 +60,7 @@ class Problems {
     std::string example;                 // the start of the first, valid UTF-8, at most 80 bytes
   };
 
-  void add(ProblemKind kind, std::uint64_t offset, std::string_view example);
+  void add(ProblemKind kind, std::uint64_t offset, std::string_view example, std::uint64_t count = 1);
   const Entry& operator[](ProblemKind kind) const { return entries_[static_cast<std::size_t>(kind)]; }
   // Events (and members) left out; a repaired one is not among them.
   std::uint64_t left_out() const;

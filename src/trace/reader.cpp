@@ -8,6 +8,7 @@
 
 #include "trace/kineto/kineto_reader.h"
 #include "trace/nsys/nsys_reader.h"
+#include "trace/perfetto/perfetto_reader.h"
 
 namespace graphtag {
 namespace {
@@ -60,6 +61,7 @@ struct OpenTrace {
   EventVisitor& visitor;
   const ReadOptions& options;
   ReadResult& result;
+  Problems& again_problems;  // of a second look at the file, which finds what the first one finds
 };
 
 Error unsupported(std::string what, const std::string& path) {
@@ -86,9 +88,21 @@ bool is_sqlite(std::string_view start) {
   return begins(start, std::string_view("SQLite format 3\0", kMagicBytes));
 }
 
+// A packet's tag is a newline to JSON, but then come lengths and tags.
+bool is_perfetto(std::string_view start) {
+  const auto is_tag = [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\r' && c != '\t'; };
+  return begins(start, "\n") && std::any_of(start.begin(), start.end(), is_tag);
+}
+
+Result<void> read_recording(const OpenTrace& trace) {
+  const auto open_again = [&trace] { return open_source(trace.path, trace.again_problems); };
+  return read_perfetto(trace.source, open_again, trace.path, trace.visitor, trace.options, trace.result);
+}
+
 // Whatever no other format begins with is taken for JSON, whose reader says why it is none.
 constexpr std::array kFormats = {
     Format{is_sqlite, read_sqlite, true},
+    Format{is_perfetto, read_recording},
     Format{[](std::string_view) { return true; }, read_chrome_json},
 };
 
@@ -98,18 +112,17 @@ std::string_view other_format(std::string_view start) {
   if (begins(start, "\x28\xB5\x2F\xFD")) return "it is compressed with zstd; unpack it";
   if (begins(start, "\x80")) return "it is a Python pickle; give it as annotations (-a)";
   if (begins(start, "\xFF\xFE") || begins(start, "\xFE\xFF")) return "it is text in UTF-16; convert it to UTF-8";
-  // Its first byte is a newline to JSON, but then come lengths and tags.
-  const auto is_tag = [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\r' && c != '\t'; };
-  if (begins(start, "\n") && std::any_of(start.begin(), start.end(), is_tag)) return "it seems to be a Perfetto trace";
   return {};
 }
 
-constexpr std::string_view kReadable = "A trace as Chrome JSON, plain or gzip, or an Nsight Systems export (.sqlite) is needed";
+constexpr std::string_view kReadable =
+    "A trace as Chrome JSON or of graphtag run, plain or gzip, or an Nsight Systems export (.sqlite) is needed";
 
 }  // namespace
 
 bool begins_like_a_binary_trace(std::string_view start) {
-  return is_sqlite(start);
+  start = start.substr(0, kMagicBytes);
+  return is_sqlite(start) || is_perfetto(start);
 }
 
 Result<ReadResult> read_trace(const std::string& path, EventVisitor& visitor, const ReadOptions& options) {
@@ -117,6 +130,7 @@ Result<ReadResult> read_trace(const std::string& path, EventVisitor& visitor, co
   auto opened = open_source(path, result.problems);
   if (!opened) return opened.error();
   const bool gzip = opened->gzip;
+  Problems again_problems;
   TraceSource source(std::move(opened).value(), options);
   const auto start = source.peek();
   if (!start) return start.error();
@@ -130,7 +144,7 @@ Result<ReadResult> read_trace(const std::string& path, EventVisitor& visitor, co
                  path,
                  {}};
   }
-  if (auto read = format->read({source, path, gzip, visitor, options, result}); !read) return read.error();
+  if (auto read = format->read({source, path, gzip, visitor, options, result, again_problems}); !read) return read.error();
   if (options.progress) options.progress(source.size_bytes(), source.size_bytes());
   return result;
 }

@@ -26,6 +26,8 @@ struct ReadOptions {
   std::function<void(std::uint64_t consumed_bytes, std::uint64_t size_bytes)> progress;
   // Of files with several processes: read this one. For other files it is an error (invalid_argument).
   std::optional<std::int64_t> process;
+  // Tell TraceInfo::annotation_keys also where that takes a pass of its own over the file.
+  bool survey = false;
 };
 
 // Whether a file that begins like this is a trace of one of the formats that are not text.

@@ -162,6 +162,14 @@ TEST(ReadTrace, SaysWhatAFileSeemsToBe) {
   EXPECT_THAT(message("none.json"), testing::HasSubstr("none.json: cannot open it"));
 }
 
+TEST(ReadTrace, BinaryTracesAreToldByTheirFirstBytes) {
+  EXPECT_TRUE(begins_like_a_binary_trace(std::string_view("SQLite format 3\0more", 20)));
+  EXPECT_TRUE(begins_like_a_binary_trace("\n\x40\x50\x01"));
+  EXPECT_FALSE(begins_like_a_binary_trace("\n{\"traceEvents\": [{\"name\": \"a\x01\"}]}"));
+  EXPECT_FALSE(begins_like_a_binary_trace("{}"));
+  EXPECT_FALSE(begins_like_a_binary_trace(""));
+}
+
 TEST(ReadTrace, ProgressGoesToTheFilesEnd) {
   std::vector<std::uint64_t> seen;
   std::uint64_t size = 0;

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "join/operations.h"
 #include "tests/support/join_fixtures.h"
+#include "tests/support/made_recording.h"
 #include "tests/support/nsys_export.h"
 #include "write/trace_writer.h"
 
@@ -111,6 +112,45 @@ TEST_F(OwnNames, WithoutAnyRangeTheWarningSaysWhatToRecord) {
   made.nvtx.clear();
   made.write(folder_.path("bare.sqlite"));
   EXPECT_THAT(annotate(folder_.path("bare.sqlite"), {}).outcome.warnings, ElementsAre(HasSubstr("NVTX")));
+}
+
+class OwnNamesOfRecordings : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    testing::MadeRecording made;
+    made.host_slice(recording::kRuntimeCall, "cudaGraphLaunch", 100, 150, {{"correlation", 1U}},
+                    testing::MadeRecording::kRuntime);
+    testing::RecordedOperation operation{.start_ns = 1000, .end_ns = 1100, .node = node(3, 0)};
+    operation.annotation = {{"name", "attention"}, {"bs", 8}, {"annotation.grid", "mine"}};
+    operation.path = {"decoder", "attention"};
+    made.operation(operation);
+    operation = {.start_ns = 2000, .end_ns = 2100, .node = node(3, 1), .origin = "captured-before-start"};
+    made.operation(operation);
+    operation = {.start_ns = 3000, .end_ns = 3100, .correlation = 2};
+    operation.annotation = {{"name", "loss"}};
+    made.operation(operation);
+    made.end();
+    (void)folder_.write("a.pftrace", made.bytes);
+  }
+  TempFolder folder_;
+  std::string path_ = folder_.path("a.pftrace");
+  const std::vector<std::string> names_ = {R"(decoder attention {"bs":8,"grid":"mine","name":"attention"})",
+                                           "(captured-before-start)", R"(loss {"name":"loss"})"};
+};
+
+TEST_F(OwnNamesOfRecordings, AreTheOperationsAlsoOutsideGraphs) {
+  EXPECT_EQ(described(path_), names_);
+}
+
+TEST_F(OwnNamesOfRecordings, AreWrittenAndReadAgain) {
+  const Annotated made = annotate(path_, {});
+  EXPECT_EQ(made.outcome.coverage.named, 1U);
+  EXPECT_EQ(made.outcome.coverage.outside_graphs, 1U);
+  auto again = described(folder_.write("again.json", made.text));
+  // Chrome JSON has no place for the reason.
+  EXPECT_EQ(again[1], "(outside-scope)");
+  again[1] = names_[1];
+  EXPECT_EQ(again, names_);
 }
 
 TEST(OwnNamesOfArgs, OfWorkOutsideGraphsAreReadWhereANameIsAmongThem) {

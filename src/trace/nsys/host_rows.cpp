@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/json.h"
+#include "trace/launch_calls.h"
 #include "trace/nsys/export_facts.h"
 #include "trace/nsys/global_id.h"
 #include "trace/nsys/nvtx_ranges.h"
@@ -23,12 +24,6 @@ std::string_view without_version(std::string_view name) {
              : name;
 }
 
-// Calls that give the GPU work: their arrows start here.
-bool gives_work(std::string_view name) {
-  return name.find("Launch") != std::string_view::npos || name.find("Memcpy") != std::string_view::npos ||
-         name.find("Memset") != std::string_view::npos;
-}
-
 class Calls final : public RowSource {
  public:
   static Result<std::unique_ptr<RowSource>> open(const Export& from) {
@@ -46,7 +41,7 @@ class Calls final : public RowSource {
     if (!quoted) return quoted.error();
     const std::string_view name = without_version(quoted->substr(1, quoted->size() - 2));
     token_.assign(1, '"').append(name) += '"';
-    const bool launches = gives_work(name);
+    const bool launches = gives_gpu_work(name);
     builder.begin(EventKind::host_slice, 'X', name.starts_with("cuda") ? "\"cuda_runtime\"" : "\"cuda_driver\"", token_);
     builder.place(pid_of(thread), tid_of(thread));
     if (when) {

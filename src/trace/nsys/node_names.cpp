@@ -62,6 +62,7 @@ class NodeNames::Sweep {
     std::int64_t start_ns = 0;
     std::int64_t end_ns = 0;
     AnnotationId annotation = AnnotationId::none;
+    bool in_domain = false;  // in one with a name, or within a range that is
   };
 
   Result<void> push() {
@@ -74,6 +75,10 @@ class NodeNames::Sweep {
     }
     Result<Json> object = texts_.annotation(rows_);
     if (!object) return object.error();
+    // Within a range of a domain the default one is named, or the outer one's name would show through.
+    const bool within = !open_.empty() && open_.back().in_domain;
+    if (within && !object->contains("nvtx_domain")) (*object)["nvtx_domain"] = "default";
+    next_->in_domain = object->contains("nvtx_domain");
     const Result<AnnotationId> id = annotations_.intern(*std::move(object));
     if (!id) return {};
     next_->annotation = *id;
@@ -91,7 +96,8 @@ class NodeNames::Sweep {
       const auto thread = rows_.integer(NvtxColumns::global_tid);
       if (!start || !thread) continue;
       // A range without an end was open to the end of the recording.
-      next_ = Range{*thread, *start, rows_.integer(NvtxColumns::end).value_or(std::numeric_limits<std::int64_t>::max()), {}};
+      next_ =
+          Range{*thread, *start, rows_.integer(NvtxColumns::end).value_or(std::numeric_limits<std::int64_t>::max()), {}, false};
       return {};
     }
   }

@@ -231,6 +231,15 @@ TEST(ReadNsys, OnlyRangesOfTheSameThreadCount) {
               ElementsAre("here", "never closed", "(outside-scope)", "never closed", "(outside-scope)"));
 }
 
+TEST(ReadNsys, TheDefaultDomainIsNamedWithinAnother) {
+  NsysExport made = small_export();
+  made.nvtx[2].domain = 5;  // decoder; attention is in it too, mlp is not
+  const auto kernels = read_made(made).of(EventKind::kernel);
+  EXPECT_EQ(kernels[0].object["nvtx_domain"], "layers");
+  EXPECT_EQ(kernels[1].object["nvtx_domain"], "default");
+  EXPECT_EQ(kernels[2].object["nvtx_domain"], "layers");
+}
+
 TEST(ReadNsys, GraphsRecordedAsAWholeAreAnErrorThatSaysHowToRecordAgain) {
   NsysExport made = small_export();
   for (auto& kernel : made.kernels) kernel.node.reset();

@@ -1,0 +1,477 @@
+#include "trace/perfetto/recording_events.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/json.h"
+#include "base/recording_layout.h"
+#include "trace/launch_calls.h"
+
+namespace graphtag::perfetto {
+namespace {
+
+namespace layout = recording;
+
+constexpr std::size_t kSequencesMax = 64;
+constexpr std::size_t kTracksMax = std::size_t{1} << 20;
+constexpr std::size_t kInternedBytes = std::size_t{16} << 20;
+constexpr std::size_t kDevicesMax = 4096;
+
+// The args that operations have besides an annotation's.
+constexpr std::array kRecordKeys = {layout::kDevice,    layout::kContext,      layout::kStream,       layout::kCorrelation,
+                                    layout::kGraphId,   layout::kGraphNodeId,  layout::kOrigin,       layout::kGrid,
+                                    layout::kBlock,     layout::kRegisters,    layout::kSharedMemory, layout::kBytes,
+                                    layout::kBandwidth, layout::kSourceDevice, layout::kValue,        layout::kBadTime};
+// Those that an annotation writes under other names than its own: they are not taken for keys without the prefix.
+constexpr std::array kPrefixed = {layout::kPath, layout::kAnnotatedStream, layout::kTooLarge};
+
+bool is_operation(std::string_view category) {
+  return category == layout::kKernel || category == layout::kMemcpy || category == layout::kMemset;
+}
+
+EventKind kind_of(std::string_view category_token) {
+  if (category_token == "\"kernel\"") return EventKind::kernel;
+  return category_token == "\"gpu_memcpy\"" ? EventKind::memcpy : EventKind::memset;
+}
+
+std::optional<std::uint64_t> unsigned_of(std::string_view json) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(json.data(), json.data() + json.size(), value);
+  if (error != std::errc{} || end != json.data() + json.size()) return std::nullopt;
+  return value;
+}
+
+// All args of an event as an object.
+Json object_of(const PacketEvent& event, const StringTable& strings) {
+  Json object = Json::object();
+  for (const std::string_view arg : event.args) {
+    std::string_view key;
+    std::string value;
+    if (!arg_key(arg, strings, key) || !append_arg_value(arg, strings, value)) continue;
+    Result<Json> parsed = parse_json(value);
+    if (parsed) object[std::string(key)] = *std::move(parsed);
+  }
+  return object;
+}
+
+template <typename T>
+std::optional<T> number_at(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number_integer()) return std::nullopt;
+  return found->get<T>();
+}
+
+std::string text_at(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string{};
+}
+
+}  // namespace
+
+bool RecordingEvents::is_record_key(std::string_view key) {
+  return std::find(kRecordKeys.begin(), kRecordKeys.end(), key) != kRecordKeys.end();
+}
+
+RecordingEvents::RecordingEvents(EventVisitor& visitor, ReadResult& result) : visitor_(visitor), result_(result) {}
+
+void RecordingEvents::Args::add(std::string_view key, std::string_view value) {
+  Span span;
+  append_json_string(text, key);
+  span.value = text.size();
+  text += value;
+  span.end = text.size();
+  span.key = spans.empty() ? 0 : spans.back().end;
+  spans.push_back(span);
+}
+
+void RecordingEvents::Args::write(EventBuilder& builder) const {
+  const std::string_view all = text;
+  for (const Span& span : spans) {
+    builder.argument_json(all.substr(span.key + 1, span.value - span.key - 2), all.substr(span.value, span.end - span.value));
+  }
+}
+
+Result<void> RecordingEvents::give(const Event& event) {
+  ++result_.events;
+  return visitor_.on_event(event);
+}
+
+std::optional<std::int64_t> RecordingEvents::relative(std::uint64_t time_ns) const {
+  std::int64_t time = 0;
+  if (time_ns > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) ||
+      __builtin_sub_overflow(static_cast<std::int64_t>(time_ns), base_ns_, &time)) {
+    return std::nullopt;
+  }
+  return time;
+}
+
+Result<void> RecordingEvents::add(const Packet& packet, std::uint64_t offset) {
+  if (!sequences_.contains(packet.sequence) && sequences_.size() >= kSequencesMax) {
+    result_.problems.add(ProblemKind::unparsable_event, offset, "a packet of one sequence too many");
+    return {};
+  }
+  Sequence& sequence = sequences_[packet.sequence];
+  if (packet.clears_state) {
+    sequence.strings.clear();
+    ++sequence.generation;
+  }
+  for (const InternedString& string : packet.strings) {
+    if (!sequence.strings.add(string)) result_.problems.add(ProblemKind::missing_string, offset, "more texts than are kept");
+  }
+  if (packet.track && (tracks_.size() < kTracksMax || tracks_.contains(packet.track->uuid))) {
+    Track& track = tracks_[packet.track->uuid];
+    track = {packet.track->parent, packet.track->name,      packet.track->pid,
+             packet.track->tid,    packet.track->is_thread, track.named};
+  }
+  if (!packet.event) return {};
+  const PacketEvent& event = *packet.event;
+  if (event.type == EventType::end) return end_slice(packet, offset);
+  if (event.type == EventType::counter) {
+    if (event.counter && (counters_.size() < kTracksMax || counters_.contains(event.track)))
+      counters_[event.track] = *event.counter;
+    return {};
+  }
+  const auto category = sequence.strings.find(StringKind::category, event.category);
+  const auto name = sequence.strings.find(StringKind::event_name, event.name);
+  if (!category || !name || (event.type != EventType::begin && event.type != EventType::instant)) {
+    result_.problems.add(ProblemKind::unparsable_event, offset, "an event that names no text that is there");
+    return {};
+  }
+  if (*category == layout::kStatusCategory) return status(packet, sequence, *category, *name);
+  if (!begun_) {
+    return Error{ErrorCode::unsupported,
+                 "it is a Perfetto trace, but no recording of graphtag (graphtag run); if graphtag annotate wrote it, take the "
+                 "trace that it "
+                 "was made from, or write Chrome JSON",
+                 {},
+                 {}};
+  }
+  if (event.type == EventType::instant) return give_instant(packet, sequence, *category, *name, offset);
+  return begin_slice(packet, sequence, *category, *name, offset);
+}
+
+Result<void> RecordingEvents::status(const Packet& packet, const Sequence& sequence, std::string_view, std::string_view name) {
+  if (name == layout::kBeginEvent) return begin_recording(packet, sequence);
+  if (name == layout::kEndEvent) ended_ = true;
+  if (name == layout::kDeviceEvent) {
+    const Json args = object_of(*packet.event, sequence.strings);
+    const auto device = number_at<std::uint64_t>(args, "device");
+    if (device && *device < kDevicesMax) {
+      auto& names = result_.info.device_names;
+      if (names.size() <= *device) names.resize(*device + 1);
+      names[*device] = text_at(args, "name");
+    }
+  }
+  return {};
+}
+
+Result<void> RecordingEvents::begin_recording(const Packet& packet, const Sequence& sequence) {
+  const Json args = object_of(*packet.event, sequence.strings);
+  const std::string schema = text_at(args, "schema");
+  if (schema != layout::kSchema) {
+    return Error{ErrorCode::unsupported,
+                 "it is a recording of schema " + schema + ", and this graphtag reads " + std::string(layout::kSchema) +
+                     "; take a newer graphtag",
+                 {},
+                 {}};
+  }
+  ended_ = false;
+  if (begun_) return {};
+  begun_ = true;
+  TraceInfo& info = result_.info;
+  info.host = text_at(args, "host");
+  info.pid = number_at<std::int64_t>(args, "pid");
+  info.rank = number_at<std::int64_t>(args, "rank");
+  const std::string tool = text_at(args, "tool");
+  info.producer = (tool.empty() ? "graphtag" : tool) + " recording";
+  base_ns_ =
+      number_at<std::int64_t>(args, "begin_ns").value_or(static_cast<std::int64_t>(packet.time_ns & (~std::uint64_t{0} >> 1)));
+  info.base_time_ns = base_ns_;
+  info.annotations = annotations_;
+  if (auto given = visitor_.on_member("baseTimeNanoseconds", std::to_string(base_ns_), false); !given) return given;
+  if (!info.host.empty()) {
+    if (auto given = visitor_.on_member("host_name", dump_json(Json(info.host)), false); !given) return given;
+  }
+  if (info.rank) {
+    if (auto given = visitor_.on_member("distributedInfo", "{\"rank\":" + std::to_string(*info.rank) + "}", false); !given)
+      return given;
+  }
+  if (auto begun = visitor_.on_events_begin(info); !begun) return begun;
+  if (!info.pid) return {};
+  std::string process;
+  append_json_string(process, text_at(args, "process"));
+  for (const auto& [what, key, value] :
+       {std::tuple("\"process_name\"", "name", std::string_view(process)), {"\"process_labels\"", "labels", "\"CPU\""}}) {
+    builder_.begin(EventKind::metadata, 'M', {}, what);
+    builder_.place(*info.pid, 0);
+    builder_.time(0);
+    builder_.argument_json(key, value);
+    if (auto given = give(builder_.finish(0)); !given) return given;
+  }
+  return {};
+}
+
+RecordingEvents::Place RecordingEvents::place_of(std::uint64_t uuid) {
+  Place place{result_.info.pid.value_or(0), 0};
+  // A thread's tracks lie below it.
+  for (int depth = 0; depth < 4; ++depth) {
+    const auto found = tracks_.find(uuid);
+    if (found == tracks_.end()) break;
+    if (found->second.is_thread) return {found->second.pid.value_or(place.pid), found->second.tid.value_or(0)};
+    uuid = found->second.parent;
+  }
+  return place;
+}
+
+Result<void> RecordingEvents::name_thread(std::uint64_t uuid) {
+  for (int depth = 0; depth < 4; ++depth) {
+    const auto found = tracks_.find(uuid);
+    if (found == tracks_.end() || found->second.named) return {};
+    Track& track = found->second;
+    track.named = true;
+    if (track.is_thread && !track.name.empty()) {
+      builder_.begin(EventKind::metadata, 'M', {}, "\"thread_name\"");
+      builder_.place(track.pid.value_or(0), track.tid.value_or(0));
+      builder_.time(0);
+      value_.clear();
+      append_json_string(value_, track.name);
+      builder_.argument_json("name", value_);
+      return give(builder_.finish(0));
+    }
+    uuid = track.parent;
+  }
+  return {};
+}
+
+// Into open_: those that records have themselves as members of args, an annotation's apart.
+bool RecordingEvents::decode_args(const PacketEvent& event, const Sequence& sequence, bool operation) {
+  annotation_args_.clear();
+  Begun& begun = *open_;
+  bool has_origin = false;
+  for (const std::string_view arg : event.args) {
+    std::string_view key;
+    if (!arg_key(arg, sequence.strings, key)) return false;
+    if (operation && !is_record_key(key)) {
+      const std::size_t size = arg.size();
+      annotation_args_.append(reinterpret_cast<const char*>(&size), sizeof(size)).append(arg);
+      continue;
+    }
+    value_.clear();
+    if (!append_arg_value(arg, sequence.strings, value_)) return false;
+    if (key == layout::kBadTime) begun.bad_time = true;
+    if (key == layout::kOrigin && operation) {
+      const auto origin = origin_from_string(unescape(value_, storage_));
+      has_origin = origin.has_value();
+      begun.origin = origin.value_or(Origin::unknown_graph);
+      continue;
+    }
+    if (key == layout::kCorrelation) begun.correlation = unsigned_of(value_);
+    if (operation) {
+      if (key == layout::kDevice) begun.device = unsigned_of(value_);
+      if (key == layout::kStream) begun.stream = unsigned_of(value_);
+      if (key == layout::kGraphId) begun.graph = unsigned_of(value_);
+      if (key == layout::kGraphNodeId) begun.node = unsigned_of(value_);
+      if (key == layout::kBytes) begun.bytes = unsigned_of(value_);
+    }
+    begun.args.add(key, value_);
+  }
+  if (!operation) return true;
+  if (!annotation_args_.empty()) begun.annotation = annotation_of(sequence);
+  if (begun.annotation != AnnotationId::none && (!has_origin || !is_provenance(begun.origin))) begun.origin = Origin::callback;
+  if (begun.annotation == AnnotationId::none && is_provenance(begun.origin)) begun.origin = Origin::outside_scope;
+  return true;
+}
+
+// The annotation that annotation_args_ hold.
+AnnotationId RecordingEvents::annotation_of(const Sequence& sequence) {
+  if (interned_generation_ != sequence.generation || interned_bytes_ > kInternedBytes) {
+    interned_.clear();
+    interned_bytes_ = 0;
+    interned_generation_ = sequence.generation;
+  }
+  const auto [found, added] = interned_.try_emplace(annotation_args_, AnnotationId::none);
+  if (!added) return found->second;
+  interned_bytes_ += annotation_args_.size() + 96;
+  Json object = Json::object();
+  std::vector<std::string> path;
+  for (std::size_t at = 0; at < annotation_args_.size();) {
+    std::size_t size = 0;
+    std::memcpy(&size, &annotation_args_[at], sizeof(size));
+    const std::string_view arg = std::string_view(annotation_args_).substr(at + sizeof(size), size);
+    at += sizeof(size) + size;
+    std::string_view key;
+    value_.clear();
+    if (!arg_key(arg, sequence.strings, key) || !append_arg_value(arg, sequence.strings, value_)) continue;
+    Result<Json> value = parse_json(value_);
+    if (!value) continue;
+    if (key == layout::kPath && value->is_array()) {
+      for (const Json& part : *value) {
+        if (part.is_string()) path.push_back(part.get<std::string>());
+      }
+      continue;
+    }
+    std::string own(key == layout::kAnnotatedStream ? layout::kStream : key);
+    if (key.starts_with(layout::kPrefix)) {
+      const std::string_view rest = key.substr(layout::kPrefix.size());
+      if (is_record_key(rest) || std::find(kPrefixed.begin(), kPrefixed.end(), rest) != kPrefixed.end()) own = rest;
+    }
+    object[own] = *std::move(value);
+  }
+  const Result<AnnotationId> id =
+      path.empty() ? annotations_->intern(std::move(object)) : annotations_->intern(std::move(object), std::move(path));
+  if (id) found->second = *id;
+  return found->second;
+}
+
+Result<void> RecordingEvents::begin_slice(const Packet& packet, Sequence& sequence, std::string_view category,
+                                          std::string_view name, std::uint64_t offset) {
+  if (open_) result_.problems.add(ProblemKind::unparsable_event, open_->offset, "a slice without an END");
+  Begun& begun = open_.emplace();
+  begun.track = packet.event->track;
+  begun.time_ns = packet.time_ns;
+  begun.offset = offset;
+  append_json_string(begun.category, category);
+  append_json_string(begun.name, name);
+  if (decode_args(*packet.event, sequence, is_operation(category))) return {};
+  result_.problems.add(ProblemKind::unparsable_event, offset, "an event whose args cannot be read");
+  open_.reset();
+  return {};
+}
+
+Result<void> RecordingEvents::end_slice(const Packet& packet, std::uint64_t offset) {
+  if (!open_ || open_->track != packet.event->track) {
+    if (begun_) result_.problems.add(ProblemKind::unparsable_event, offset, "an END without a BEGIN before it");
+    return {};
+  }
+  const bool operation =
+      open_->category == "\"kernel\"" || open_->category == "\"gpu_memcpy\"" || open_->category == "\"gpu_memset\"";
+  Result<void> given = operation ? give_operation(packet.time_ns) : give_host_slice(packet.time_ns);
+  open_.reset();
+  return given;
+}
+
+void RecordingEvents::set_time(std::uint64_t start_ns, std::uint64_t end_ns) {
+  const auto start = relative(start_ns);
+  const auto end = relative(end_ns);
+  if (!open_->bad_time && start && end && *end >= *start) {
+    builder_.time(start, *end - *start);
+    return;
+  }
+  result_.problems.add(ProblemKind::bad_time, open_->offset,
+                       "a record from " + std::to_string(start_ns) + " to " + std::to_string(end_ns));
+  builder_.time(std::nullopt);
+}
+
+Result<void> RecordingEvents::give_operation(std::uint64_t end_ns) {
+  const Begun& begun = *open_;
+  const auto device = static_cast<std::int64_t>(begun.device.value_or(0));
+  const auto stream = static_cast<std::int64_t>(begun.stream.value_or(0));
+  builder_.begin(kind_of(begun.category), 'X', begun.category, begun.name);
+  builder_.place(device, stream);
+  set_time(begun.time_ns, end_ns);
+  begun.args.write(builder_);
+  Event& event = builder_.event();
+  const auto start_ns = event.start_ns;
+  if (begun.device) event.device = device;
+  if (begun.stream) event.stream = stream;
+  event.correlation = begun.correlation;
+  event.bytes = event.kind == EventKind::kernel ? 0 : begun.bytes.value_or(0);
+  const std::uint64_t node = begun.node.value_or(0);
+  const std::uint64_t graph = begun.graph.value_or(0) != 0 ? *begun.graph : node >> 32;
+  if (graph != 0 && graph <= std::numeric_limits<std::uint32_t>::max()) {
+    event.graph_id = graph;
+    // A node of another graph is a stale one.
+    event.has_node_id = begun.node && node >> 32 == graph;
+    if (event.has_node_id) event.node_id = node;
+  }
+  event.annotation = begun.annotation;
+  event.origin = begun.origin;
+  if (auto given = give(builder_.finish(begun.offset)); !given) return given;
+  if (!start_ns || begun.correlation.value_or(0) == 0) return {};
+  builder_.begin(EventKind::flow_end, 'f', "\"ac2g\"", "\"ac2g\"");
+  builder_.id(*begun.correlation);
+  builder_.place(device, stream);
+  builder_.time(start_ns);
+  builder_.bind_to_enclosing();
+  return give(builder_.finish(begun.offset));
+}
+
+Result<void> RecordingEvents::give_host_slice(std::uint64_t end_ns) {
+  const Begun& begun = *open_;
+  if (auto named = name_thread(begun.track); !named) return named;
+  const Place place = place_of(begun.track);
+  builder_.begin(EventKind::host_slice, 'X', begun.category, begun.name);
+  builder_.place(place.pid, place.tid);
+  set_time(begun.time_ns, end_ns);
+  begun.args.write(builder_);
+  builder_.event().correlation = begun.correlation;
+  const auto start_ns = builder_.event().start_ns;
+  if (auto given = give(builder_.finish(begun.offset)); !given) return given;
+  const bool call = begun.category == "\"cuda_runtime\"" || begun.category == "\"cuda_driver\"";
+  if (!call || !start_ns || begun.correlation.value_or(0) == 0 || !gives_gpu_work(begun.name)) return {};
+  builder_.begin(EventKind::flow_start, 's', "\"ac2g\"", "\"ac2g\"");
+  builder_.id(*begun.correlation);
+  builder_.place(place.pid, place.tid);
+  builder_.time(start_ns);
+  return give(builder_.finish(begun.offset));
+}
+
+Result<void> RecordingEvents::give_instant(const Packet& packet, const Sequence& sequence, std::string_view category,
+                                           std::string_view name, std::uint64_t offset) {
+  // Decoded as a slice is, beside one that may be open.
+  std::optional<Begun> slice = std::exchange(open_, Begun{});
+  append_json_string(open_->category, category);
+  append_json_string(open_->name, name);
+  const bool decoded = decode_args(*packet.event, sequence, false);
+  const Begun instant = *std::exchange(open_, std::move(slice));
+  if (!decoded) {
+    result_.problems.add(ProblemKind::unparsable_event, offset, "an event whose args cannot be read");
+    return {};
+  }
+  if (auto named = name_thread(packet.event->track); !named) return named;
+  const Place place = place_of(packet.event->track);
+  builder_.begin(EventKind::other, 'i', instant.category, instant.name);
+  builder_.place(place.pid, place.tid);
+  builder_.time(relative(packet.time_ns));
+  instant.args.write(builder_);
+  return give(builder_.finish(offset));
+}
+
+Result<void> RecordingEvents::finish() {
+  if (!begun_) {
+    return Error{ErrorCode::malformed,
+                 "it ends before a recording begins in it; if the program still runs, wait for its first flush",
+                 {},
+                 {}};
+  }
+  if (open_) result_.problems.add(ProblemKind::truncated, open_->offset, "the file ends within a slice: the program was killed");
+  std::uint64_t lost = 0;
+  for (const auto& [uuid, value] : counters_) {
+    const auto track = tracks_.find(uuid);
+    if (track == tracks_.end() || value <= 0) continue;
+    const std::string& name = track->second.name;
+    if (name == layout::kDroppedCounter || name == layout::kLostCounter || name == layout::kRangesDroppedCounter)
+      lost += static_cast<std::uint64_t>(value);
+  }
+  if (lost != 0) {
+    result_.problems.add(ProblemKind::lost_by_recorder, 0, "what the recorder says that it dropped or lost", lost);
+  }
+  if (!ended_ && !open_) {
+    result_.problems.add(ProblemKind::truncated, result_.content_bytes,
+                         "the recording has no end: the program was killed, or still runs");
+  }
+  std::string devices;
+  const auto& names = result_.info.device_names;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    devices += (devices.empty() ? "{\"id\":" : ",{\"id\":") + std::to_string(i) + ",\"name\":";
+    append_json_string(devices, names[i]);
+    devices += '}';
+  }
+  return devices.empty() ? Result<void>() : visitor_.on_member("deviceProperties", "[" + devices + "]", true);
+}
+
+}  // namespace graphtag::perfetto

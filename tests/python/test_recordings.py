@@ -1,0 +1,41 @@
+"""Recordings of graphtag's own through the command: the recorder's file over the model of CUDA."""
+import json
+
+import pytest
+
+
+@pytest.fixture
+def recording(source_dir):
+    return source_dir / "tests/golden/recordings/sample.pftrace"
+
+
+def rows(run, trace):
+    return {row["region"]: row for row in json.loads(run("report", trace, "--format", "json", "--view", "flat").stdout)["rows"]}
+
+
+def test_names_are_in_already(run, recording):
+    found = rows(run, recording)
+    assert found["model"]["calls"] == 5
+    assert {f"model.layer{i}" for i in range(4)} <= found.keys()
+    check = json.loads(run("check", recording, "--format", "json").stdout)
+    assert check["rows"][0]["named"] == check["rows"][0]["records"] == 100
+    assert json.loads(run("show", recording, "--json").stdout)["records_with_a_name"] == 100
+
+
+@pytest.mark.parametrize("out", ["named.json", "named.json.gz"])
+def test_annotate_keeps_the_names(run, recording, tmp_path, out):
+    run("annotate", recording, "-o", tmp_path / out)
+    assert rows(run, tmp_path / out) == rows(run, recording)
+
+
+def test_a_killed_recording_is_read_as_far_as_it_goes(run, recording, tmp_path):
+    cut = tmp_path / "cut.pftrace"
+    cut.write_bytes(recording.read_bytes()[:12000])
+    shown = json.loads(run("show", cut, "--json").stdout)
+    assert 0 < shown["kernels"] < 100
+    run("check", cut, "--min-time", "0.5", code=4)  # the end is missing
+
+
+def test_what_annotate_wrote_is_not_read_again(run, recording, tmp_path):
+    run("annotate", recording, "-o", tmp_path / "named.pftrace")
+    assert "no recording of graphtag" in run("report", tmp_path / "named.pftrace", code=3).stderr
