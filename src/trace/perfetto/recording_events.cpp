@@ -78,7 +78,7 @@ bool RecordingEvents::is_record_key(std::string_view key) {
 
 RecordingEvents::RecordingEvents(EventVisitor& visitor, ReadResult& result) : visitor_(visitor), result_(result) {}
 
-void RecordingEvents::Args::add(std::string_view key, std::string_view value) {
+void RecordedArgs::add(std::string_view key, std::string_view value) {
   Span span;
   append_json_string(text, key);
   span.value = text.size();
@@ -88,7 +88,7 @@ void RecordingEvents::Args::add(std::string_view key, std::string_view value) {
   spans.push_back(span);
 }
 
-void RecordingEvents::Args::write(EventBuilder& builder) const {
+void RecordedArgs::write(EventBuilder& builder) const {
   const std::string_view all = text;
   for (const Span& span : spans) {
     builder.argument_json(all.substr(span.key + 1, span.value - span.key - 2), all.substr(span.value, span.end - span.value));
@@ -250,7 +250,7 @@ Result<void> RecordingEvents::name_thread(std::uint64_t uuid) {
 // Into open_: those that records have themselves as members of args, an annotation's apart.
 bool RecordingEvents::decode_args(const PacketEvent& event, const Sequence& sequence, bool operation) {
   annotation_args_.clear();
-  Begun& begun = *open_;
+  BegunSlice& begun = *open_;
   bool has_origin = false;
   for (const std::string_view arg : event.args) {
     std::string_view key;
@@ -330,7 +330,7 @@ AnnotationId RecordingEvents::annotation_of(const Sequence& sequence) {
 Result<void> RecordingEvents::begin_slice(const Packet& packet, Sequence& sequence, std::string_view category,
                                           std::string_view name, std::uint64_t offset) {
   if (open_) result_.problems.add(ProblemKind::unparsable_event, open_->offset, "a slice without an END");
-  Begun& begun = open_.emplace();
+  BegunSlice& begun = open_.emplace();
   begun.track = packet.event->track;
   begun.time_ns = packet.time_ns;
   begun.offset = offset;
@@ -367,7 +367,7 @@ void RecordingEvents::set_time(std::uint64_t start_ns, std::uint64_t end_ns) {
 }
 
 Result<void> RecordingEvents::give_operation(std::uint64_t end_ns) {
-  const Begun& begun = *open_;
+  const BegunSlice& begun = *open_;
   const auto device = static_cast<std::int64_t>(begun.device.value_or(0));
   const auto stream = static_cast<std::int64_t>(begun.stream.value_or(0));
   builder_.begin(kind_of(begun.category), 'X', begun.category, begun.name);
@@ -401,7 +401,7 @@ Result<void> RecordingEvents::give_operation(std::uint64_t end_ns) {
 }
 
 Result<void> RecordingEvents::give_host_slice(std::uint64_t end_ns) {
-  const Begun& begun = *open_;
+  const BegunSlice& begun = *open_;
   if (auto named = name_thread(begun.track); !named) return named;
   const Place place = place_of(begun.track);
   builder_.begin(EventKind::host_slice, 'X', begun.category, begun.name);
@@ -423,11 +423,11 @@ Result<void> RecordingEvents::give_host_slice(std::uint64_t end_ns) {
 Result<void> RecordingEvents::give_instant(const Packet& packet, const Sequence& sequence, std::string_view category,
                                            std::string_view name, std::uint64_t offset) {
   // Decoded as a slice is, beside one that may be open.
-  std::optional<Begun> slice = std::exchange(open_, Begun{});
+  std::optional<BegunSlice> slice = std::exchange(open_, BegunSlice{});
   append_json_string(open_->category, category);
   append_json_string(open_->name, name);
   const bool decoded = decode_args(*packet.event, sequence, false);
-  const Begun instant = *std::exchange(open_, std::move(slice));
+  const BegunSlice instant = *std::exchange(open_, std::move(slice));
   if (!decoded) {
     result_.problems.add(ProblemKind::unparsable_event, offset, "an event whose args cannot be read");
     return {};

@@ -16,6 +16,28 @@
 
 namespace graphtag::perfetto {
 
+// Members of args: keys without quotes and values, as JSON.
+struct RecordedArgs {
+  struct Span {
+    std::size_t key = 0, value = 0, end = 0;  // where they begin, and the value ends
+  };
+  std::string text;
+  std::vector<Span> spans;
+  void add(std::string_view key, std::string_view value);
+  void write(EventBuilder& builder) const;
+};
+// A BEGIN whose END is to come.
+struct BegunSlice {
+  std::uint64_t track = 0, time_ns = 0, offset = 0;
+  std::string category, name;  // as JSON strings
+  // Of operations.
+  std::optional<std::uint64_t> device, stream, correlation, graph, node, bytes;
+  RecordedArgs args;
+  AnnotationId annotation = AnnotationId::none;
+  Origin origin = Origin::unknown_graph;
+  bool bad_time = false;
+};
+
 class RecordingEvents {
  public:
   RecordingEvents(EventVisitor& visitor, ReadResult& result);
@@ -43,28 +65,6 @@ class RecordingEvents {
   struct Place {
     std::int64_t pid = 0, tid = 0;
   };
-  // Members of args: keys without quotes and values, as JSON.
-  struct Args {
-    struct Span {
-      std::size_t key = 0, value = 0, end = 0;  // where they begin, and the value ends
-    };
-    std::string text;
-    std::vector<Span> spans;
-    void add(std::string_view key, std::string_view value);
-    void write(EventBuilder& builder) const;
-  };
-  // A BEGIN whose END is to come.
-  struct Begun {
-    std::uint64_t track = 0, time_ns = 0, offset = 0;
-    std::string category, name;  // as JSON strings
-    // Of operations.
-    std::optional<std::uint64_t> device, stream, correlation, graph, node, bytes;
-    Args args;
-    AnnotationId annotation = AnnotationId::none;
-    Origin origin = Origin::unknown_graph;
-    bool bad_time = false;
-  };
-
   Result<void> begin_recording(const Packet& packet, const Sequence& sequence);
   Result<void> status(const Packet& packet, const Sequence& sequence, std::string_view category, std::string_view name);
   Result<void> begin_slice(const Packet& packet, Sequence& sequence, std::string_view category, std::string_view name,
@@ -95,7 +95,7 @@ class RecordingEvents {
   bool begun_ = false;  // the recording
   bool ended_ = true;   // the last chapter said that it is the last
   std::int64_t base_ns_ = 0;
-  std::optional<Begun> open_;
+  std::optional<BegunSlice> open_;
   std::string annotation_args_;  // of the event in hand, undecoded, one behind the other with their sizes
   std::string value_, storage_;
 };
