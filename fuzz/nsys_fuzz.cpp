@@ -1,5 +1,5 @@
 // Any bytes as an SQLite export of Nsight Systems: read to its end or to an error, in bounded time, and twice the same.
-#include <sys/mman.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -46,11 +46,12 @@ std::string read(const std::string& path) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // A file that needs no disk.
-  const int file = memfd_create("export", MFD_CLOEXEC);
+  // SQLite opens by name: a file in memory, one a process.
+  const std::string path = "/dev/shm/graphtag-nsys-fuzz-" + std::to_string(getpid());
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (file < 0 || ::write(file, data, size) != static_cast<ssize_t>(size)) std::abort();
-  const std::string path = "/proc/self/fd/" + std::to_string(file);
-  if (read(path) != read(path)) std::abort();
   close(file);
+  if (read(path) != read(path)) std::abort();
+  unlink(path.c_str());
   return 0;
 }

@@ -51,8 +51,25 @@ constexpr std::uint32_t kStateCleared = 1;
 constexpr int kNestingMax = 60;
 constexpr std::size_t kStringBytes = std::size_t{32} << 20;
 
-std::string_view view_of(const protozero::data_view& data) {
-  return {data.data(), data.size()};
+// protozero takes a field for what it is asked for: its type is looked at first.
+void expect(const protozero::pbf_reader& fields, protozero::pbf_wire_type type) {
+  if (!fields.has_wire_type(type)) throw protozero::unknown_pbf_wire_type_exception();
+}
+std::uint64_t varint(protozero::pbf_reader& fields) {
+  expect(fields, protozero::pbf_wire_type::varint);
+  return fields.get_uint64();
+}
+std::int64_t signed_varint(protozero::pbf_reader& fields) {
+  return static_cast<std::int64_t>(varint(fields));
+}
+std::string_view text(protozero::pbf_reader& fields) {
+  expect(fields, protozero::pbf_wire_type::length_delimited);
+  const protozero::data_view view = fields.get_view();
+  return {view.data(), view.size()};
+}
+protozero::pbf_reader message(protozero::pbf_reader& fields) {
+  const std::string_view bytes = text(fields);
+  return {bytes.data(), bytes.size()};
 }
 
 void decode_strings(std::string_view bytes, std::vector<InternedString>& strings) {
@@ -64,12 +81,12 @@ void decode_strings(std::string_view bytes, std::vector<InternedString>& strings
       continue;
     }
     InternedString string{static_cast<StringKind>(kind), 0, {}};
-    protozero::pbf_reader entry = fields.get_message();
+    protozero::pbf_reader entry = message(fields);
     while (entry.next()) {
       if (entry.tag() == 1) {
-        string.iid = entry.get_uint64();
+        string.iid = varint(entry);
       } else if (entry.tag() == 2) {
-        string.text = view_of(entry.get_view());
+        string.text = text(entry);
       } else {
         entry.skip();
       }
@@ -84,22 +101,22 @@ PacketTrack decode_track(std::string_view bytes) {
   while (fields.next()) {
     switch (fields.tag()) {
       case track_uuid:
-        track.uuid = fields.get_uint64();
+        track.uuid = varint(fields);
         break;
       case track_parent:
-        track.parent = fields.get_uint64();
+        track.parent = varint(fields);
         break;
       case track_name:
-        track.name = view_of(fields.get_view());
+        track.name = text(fields);
         break;
       case track_process: {
         track.is_process = true;
-        protozero::pbf_reader process = fields.get_message();
+        protozero::pbf_reader process = message(fields);
         while (process.next()) {
           if (process.tag() == 1) {
-            track.pid = process.get_int32();
+            track.pid = static_cast<std::int32_t>(varint(process));
           } else if (process.tag() == 6) {
-            track.name = view_of(process.get_view());
+            track.name = text(process);
           } else {
             process.skip();
           }
@@ -108,14 +125,14 @@ PacketTrack decode_track(std::string_view bytes) {
       }
       case track_thread: {
         track.is_thread = true;
-        protozero::pbf_reader thread = fields.get_message();
+        protozero::pbf_reader thread = message(fields);
         while (thread.next()) {
           if (thread.tag() == 1) {
-            track.pid = thread.get_int32();
+            track.pid = static_cast<std::int32_t>(varint(thread));
           } else if (thread.tag() == 2) {
-            track.tid = thread.get_int64();
+            track.tid = signed_varint(thread);
           } else if (thread.tag() == 5) {
-            track.name = view_of(thread.get_view());
+            track.name = text(thread);
           } else {
             thread.skip();
           }
@@ -134,28 +151,28 @@ void decode_event(std::string_view bytes, PacketEvent& event) {
   while (fields.next()) {
     switch (fields.tag()) {
       case event_type:
-        event.type = static_cast<EventType>(fields.get_enum());
+        event.type = static_cast<EventType>(static_cast<std::int32_t>(varint(fields)));
         break;
       case event_track:
-        event.track = fields.get_uint64();
+        event.track = varint(fields);
         break;
       case event_category_iid:
-        event.category.iid = fields.get_uint64();
+        event.category.iid = varint(fields);
         break;
       case event_category:
-        event.category.text = view_of(fields.get_view());
+        event.category.text = text(fields);
         break;
       case event_name_iid:
-        event.name.iid = fields.get_uint64();
+        event.name.iid = varint(fields);
         break;
       case event_name:
-        event.name.text = view_of(fields.get_view());
+        event.name.text = text(fields);
         break;
       case event_counter:
-        event.counter = fields.get_int64();
+        event.counter = signed_varint(fields);
         break;
       case event_arg:
-        event.args.push_back(view_of(fields.get_view()));
+        event.args.push_back(text(fields));
         break;
       default:
         fields.skip();
@@ -182,7 +199,7 @@ bool append_nested(protozero::pbf_reader fields, bool dict, const StringTable& s
     }
     if (!first) json += ',';
     first = false;
-    const std::string_view entry = view_of(fields.get_view());
+    const std::string_view entry = text(fields);
     if (dict) {
       std::string_view key;
       if (!arg_key(entry, strings, key)) return false;
@@ -201,33 +218,33 @@ bool append_value(protozero::pbf_reader fields, const StringTable& strings, std:
   while (fields.next()) {
     switch (fields.tag()) {
       case arg_bool:
-        json += fields.get_bool() ? "true" : "false";
+        json += varint(fields) != 0 ? "true" : "false";
         return true;
       case arg_uint:
-        append_number(json, fields.get_uint64());
+        append_number(json, varint(fields));
         return true;
       case arg_int:
-        append_number(json, fields.get_int64());
+        append_number(json, signed_varint(fields));
         return true;
       case arg_double: {
-        const double value = fields.get_double();
-        json += dump_json(Json(value));
+        expect(fields, protozero::pbf_wire_type::fixed64);
+        json += dump_json(Json(fields.get_double()));
         return true;
       }
       case arg_string:
-        append_json_string(json, view_of(fields.get_view()));
+        append_json_string(json, text(fields));
         return true;
       case arg_string_iid: {
-        const auto text = strings.find(StringKind::arg_string, {fields.get_uint64(), {}});
+        const auto text = strings.find(StringKind::arg_string, {varint(fields), {}});
         if (!text) return false;
         append_json_string(json, *text);
         return true;
       }
       case arg_json: {
-        const std::string_view text = view_of(fields.get_view());
-        const Result<Json> value = parse_json(text);
+        const std::string_view given = text(fields);
+        const Result<Json> value = parse_json(given);
         if (!value) {
-          append_json_string(json, text);
+          append_json_string(json, given);
           return true;
         }
         json += dump_json(*value);
@@ -258,22 +275,22 @@ bool decode_packet(std::string_view bytes, Packet& packet) {
     while (fields.next()) {
       switch (fields.tag()) {
         case packet_time:
-          packet.time_ns = fields.get_uint64();
+          packet.time_ns = varint(fields);
           break;
         case packet_sequence:
-          packet.sequence = fields.get_uint32();
+          packet.sequence = static_cast<std::uint32_t>(varint(fields));
           break;
         case packet_flags:
-          packet.clears_state = (fields.get_uint32() & kStateCleared) != 0;
+          packet.clears_state = (static_cast<std::uint32_t>(varint(fields)) & kStateCleared) != 0;
           break;
         case packet_strings:
-          decode_strings(view_of(fields.get_view()), packet.strings);
+          decode_strings(text(fields), packet.strings);
           break;
         case packet_track:
-          packet.track = decode_track(view_of(fields.get_view()));
+          packet.track = decode_track(text(fields));
           break;
         case packet_event:
-          decode_event(view_of(fields.get_view()), packet.event.emplace());
+          decode_event(text(fields), packet.event.emplace());
           break;
         default:
           fields.skip();
@@ -310,10 +327,10 @@ bool arg_key(std::string_view arg, const StringTable& strings, std::string_view&
   try {
     while (fields.next()) {
       if (fields.tag() == arg_name_iid) {
-        ref.iid = fields.get_uint64();
+        ref.iid = varint(fields);
         named = true;
       } else if (fields.tag() == arg_name) {
-        ref.text = view_of(fields.get_view());
+        ref.text = text(fields);
         named = true;
       } else {
         fields.skip();
