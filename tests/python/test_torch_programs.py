@@ -355,6 +355,44 @@ def test_export_says_where_the_profiler_writes_no_node_ids(tmp_path, monkeypatch
     assert [version in str(warning.message) and "graphtag.record" in str(warning.message) for warning in caught] == [True] * (not writes)
 
 
+class RunningProfiler(Profiler):
+    """As torch.profiler.profile(activities=...) is used."""
+
+    def __init__(self, **options):
+        self.options, self.left = options, None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.left = error
+
+
+def test_profile_runs_torchs_profiler_where_its_traces_can_be_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(torch, "__version__", "2.12.0")
+    monkeypatch.setattr(torch.profiler, "profile", RunningProfiler)
+    with gat.profile(tmp_path / "a.json.gz", record_shapes=True) as profiled:
+        assert isinstance(profiled.profiler, RunningProfiler) and profiled.profiler.options["record_shapes"]
+    assert profiled.profiler.left == (None, None, None) and list(tmp_path.iterdir()) == [tmp_path / "a.json.gz"]
+    with pytest.raises(ZeroDivisionError), gat.profile(tmp_path / "b.json"):
+        raise ZeroDivisionError
+    assert not (tmp_path / "b.json").exists()
+
+
+def test_profile_records_by_itself_where_they_cannot(tmp_path, monkeypatch):
+    """The false CUDA records nothing, but the file is there."""
+    monkeypatch.setattr(torch, "__version__", "2.11.0+cu130")
+    with gat.profile(tmp_path / "a.json.gz") as profiled:
+        assert profiled.profiler is None and graphtag._ext.active()
+    assert not graphtag._ext.active() and not fake_cuda.call("has_subscriber")
+    assert list(graphtag.check(tmp_path / "a.json.gz")) == []
+    with pytest.raises(ZeroDivisionError), gat.profile(tmp_path / "b.json"):
+        raise ZeroDivisionError
+    assert not (tmp_path / "b.json").exists() and not graphtag._ext.active()
+    with pytest.raises(ValueError, match="none"):
+        gat.profile(tmp_path / "c.json", graph_lanes="some")
+
+
 def test_the_trace_handler_writes_one_file_a_cycle(tmp_path):
     handler = gat.trace_handler(tmp_path / "traces", worker_name="w")
     handler(Profiler())
