@@ -1,7 +1,5 @@
-"""Backward work is called what its forward scope was called: on the CPU, with a fake CUDA that only makes scopes count.
-
-Which operator runs in which region is told from shapes: each region works on sizes of its own.
-"""
+"""Backward work is called what its forward scope was called: on the CPU, with a fake CUDA that only makes scopes count. Which operator runs in which
+region is told from shapes: each region works on sizes of its own."""
 import importlib.util
 import json
 import random

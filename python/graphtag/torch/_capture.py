@@ -116,7 +116,8 @@ def _link_when_instantiated(cuda_graph: Any) -> Any:
 
         handle, template = _lifetime.exec_handle(instantiated), _lifetime.template_handle(instantiated)
         if handle and template:
-            _ext.link_exec(handle, template)
+            with contextlib.suppress(Error):  # an exception here would fail the capture
+                _ext.link_exec(handle, template)
 
     return register(hook)
 
