@@ -129,7 +129,7 @@ TEST_F(Hpp, RecordsWhileARecordingLives) {
     const gt::Recording second{path.string(), {}, error};
     EXPECT_EQ(error.value(), GT_ERROR_BUSY);
     EXPECT_FALSE(second);
-    EXPECT_THROW(gt::Recording{path.string()}, gt::Error);
+    EXPECT_THROW(const gt::Recording third{path.string()}, gt::Error);
     EXPECT_EQ(moved.end().state, static_cast<gt_record_state>(GT_RECORD_ENDED));
     EXPECT_EQ(gt_recording_active(), 0);
     const gt::Recording goes_with_its_block{path.string()};
