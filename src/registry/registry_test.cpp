@@ -296,10 +296,10 @@ TEST_F(RegistryTest, NothingThatARulePlacedIsSure) {
   nodes(kGraph, 0, 1, "");
   nodes(kChild, 0, 1, "a");
   nodes(kChild, 1, 1, "");
-  GraphShape child{.id = kChild};
+  GraphShape child{kChild, {}, {}};
   child.add_node({0});
   child.add_node({1});
-  GraphShape top{.id = kGraph};
+  GraphShape top{kGraph, {}, {}};
   top.add_node({0});
   top.holders.push_back({{0}, false, true, {child}});
   registry.exec_created_unwatched(kExec, top, 1, 1);
