@@ -202,8 +202,11 @@ TEST(Boundaries, ALargeGraphIsCountedNowAndThen) {
     const Origin origin = rec.registry.resolve(record.id).origin;
     const Json annotation = rec.object_of(record.id);
     if (origin == Origin::boundary) ++sure;
-    if (record.tag < kNodes) EXPECT_EQ(annotation["name"], "s" + std::to_string(record.tag));
-    if (record.tag >= kNodes) EXPECT_EQ(origin, Origin::boundary_approximate) << record.tag;
+    if (record.tag < kNodes) {
+      EXPECT_EQ(annotation["name"], "s" + std::to_string(record.tag));
+    } else {
+      EXPECT_EQ(origin, Origin::boundary_approximate) << record.tag;
+    }
     EXPECT_TRUE(origin == Origin::boundary || origin == Origin::boundary_approximate) << to_string(origin);
   }
   EXPECT_GT(sure, 100U);
