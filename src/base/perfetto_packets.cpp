@@ -75,6 +75,21 @@ void write_event(protozero::pbf_writer& packet, std::uint32_t sequence, std::uin
   packet.add_message(packet_field::track_event, message);
 }
 
+// A string field, by its number where it gets one.
+struct TextField {
+  InternedKind kind;
+  std::uint32_t id, text;  // field numbers
+};
+void add_text(protozero::pbf_writer& message, const TextField& field, std::string_view text, InternedStrings& strings,
+              UsedStrings& used) {
+  if (const auto id = strings.intern(field.kind, text)) {
+    used.add(id);
+    message.add_uint64(field.id, id);
+  } else {
+    message.add_string(field.text, text.data(), text.size());
+  }
+}
+
 }  // namespace
 
 std::uint32_t InternedStrings::intern(InternedKind kind, std::string_view text) {
@@ -115,12 +130,7 @@ ArgWriter::ArgWriter(ArgWriter& parent, std::string_view key, std::uint32_t chil
 
 void ArgWriter::write_key(protozero::pbf_writer& annotation, std::string_view key) {
   if (child_tag_ == annotation_field::array_values) return;
-  if (const auto id = strings_.intern(InternedKind::arg_name, key)) {
-    used_.add(id);
-    annotation.add_uint64(annotation_field::name_iid, id);
-  } else {
-    annotation.add_string(annotation_field::name, key.data(), key.size());
-  }
+  add_text(annotation, {InternedKind::arg_name, annotation_field::name_iid, annotation_field::name}, key, strings_, used_);
 }
 
 void ArgWriter::boolean(std::string_view key, bool value) {
@@ -150,12 +160,8 @@ void ArgWriter::real(std::string_view key, double value) {
 void ArgWriter::string(std::string_view key, std::string_view value) {
   protozero::pbf_writer annotation{message_, child_tag_};
   write_key(annotation, key);
-  if (const auto id = strings_.intern(InternedKind::arg_string, value)) {
-    used_.add(id);
-    annotation.add_uint64(annotation_field::string_value_iid, id);
-  } else {
-    annotation.add_string(annotation_field::string_value, value.data(), value.size());
-  }
+  add_text(annotation, {InternedKind::arg_string, annotation_field::string_value_iid, annotation_field::string_value}, value,
+           strings_, used_);
 }
 
 void ArgWriter::json(std::string_view key, std::string_view text) {
@@ -179,22 +185,12 @@ void EventEncoder::clear() {
 
 void EventEncoder::category(std::string_view text) {
   protozero::pbf_writer event{body_};
-  if (const auto id = strings_.intern(InternedKind::category, text)) {
-    used_.add(id);
-    event.add_uint64(event_field::category_iids, id);
-  } else {
-    event.add_string(event_field::categories, text.data(), text.size());
-  }
+  add_text(event, {InternedKind::category, event_field::category_iids, event_field::categories}, text, strings_, used_);
 }
 
 void EventEncoder::name(std::string_view text) {
   protozero::pbf_writer event{body_};
-  if (const auto id = strings_.intern(InternedKind::event_name, text)) {
-    used_.add(id);
-    event.add_uint64(event_field::name_iid, id);
-  } else {
-    event.add_string(event_field::name, text.data(), text.size());
-  }
+  add_text(event, {InternedKind::event_name, event_field::name_iid, event_field::name}, text, strings_, used_);
 }
 
 void EventEncoder::counter(std::int64_t value) {

@@ -4,67 +4,11 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdlib>
-#include <new>
 #include <thread>
 
 #include "capture/process.h"
+#include "tests/support/count_allocations.h"
 #include "tests/support/program.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define GRAPHTAG_SANITIZED
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define GRAPHTAG_SANITIZED
-#endif
-#endif
-#if defined(GRAPHTAG_SANITIZED)
-#include <sanitizer/allocator_interface.h>
-#endif
-
-namespace {
-
-thread_local bool counting = false;
-thread_local std::uint64_t allocations = 0;
-
-#if defined(GRAPHTAG_SANITIZED)
-// A sanitizer has its own operator new, and tells of allocations by hooks.
-void on_allocation(const volatile void*, std::size_t) {
-  if (counting) ++allocations;
-}
-void on_release(const volatile void*) {}
-const int hooks = __sanitizer_install_malloc_and_free_hooks(on_allocation, on_release);
-#else
-void* counted(std::size_t size) {
-  if (counting) ++allocations;
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  throw std::bad_alloc();
-}
-
-#endif
-
-}  // namespace
-
-#if !defined(GRAPHTAG_SANITIZED)
-void* operator new(std::size_t size) {
-  return counted(size);
-}
-void* operator new[](std::size_t size) {
-  return counted(size);
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-#endif
 
 namespace graphtag {
 namespace {
@@ -72,15 +16,13 @@ namespace {
 // Callbacks for nodes that the fake already has, so that what is counted is graphtag's alone.
 std::uint64_t allocations_of(Recording& rec, const std::vector<GraphEvent>& events, std::size_t scope_every) {
   const AnnotationId inner = rec.registry.name("inner");
-  counting = true;
-  allocations = 0;
+  const std::uint64_t before = test::allocations;
   for (std::size_t i = 0; i < events.size(); ++i) {
     if (scope_every != 0 && i % scope_every == 0) static_cast<void>(rec.recorder.begin_scope(inner));
     rec.cuda.emit(events[i]);
     if (scope_every != 0 && i % scope_every == scope_every - 1) static_cast<void>(rec.recorder.end_scope());
   }
-  counting = false;
-  return allocations;
+  return test::allocations - before;
 }
 
 TEST(Cost, NoAllocationANodeOrAScopeInSteadyState) {

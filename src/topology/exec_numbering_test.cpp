@@ -11,24 +11,15 @@
 #include <string>
 
 #include "base/json.h"
+#include "tests/support/graph_shapes.h"
 
 namespace graphtag {
 namespace {
 
+using test::node;
+using test::shape;
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-GraphShape shape(std::uint32_t id, std::vector<std::uint32_t> nodes, std::vector<GraphShape::Holder> holders = {}) {
-  GraphShape graph;
-  graph.id = {id};
-  for (const std::uint32_t node : nodes) graph.add_node({node});
-  graph.holders = std::move(holders);
-  return graph;
-}
-
-NodeId node(std::uint32_t graph, std::uint32_t local) {
-  return {GraphId{graph}, LocalId{local}};
-}
 
 TEST(GraphShape, LiveNodesAreRanges) {
   const GraphShape graph = shape(1, {0, 1, 3, 4});

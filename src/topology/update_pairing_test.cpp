@@ -3,24 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/graph_shapes.h"
 #include "topology/exec_numbering.h"
 
 namespace graphtag {
 namespace {
 
+using test::node;
+using test::shape;
 using testing::ElementsAre;
-
-GraphShape shape(std::uint32_t id, std::vector<std::uint32_t> nodes, std::vector<GraphShape::Holder> holders = {}) {
-  GraphShape graph;
-  graph.id = {id};
-  for (const std::uint32_t node : nodes) graph.add_node({node});
-  graph.holders = std::move(holders);
-  return graph;
-}
-
-NodeId node(std::uint32_t graph, std::uint32_t local) {
-  return {GraphId{graph}, LocalId{local}};
-}
 
 GraphShape drawn_template() {
   return shape(1, {0, 1, 2}, {{.node = {1}, .bodies = {shape(2, {0, 1})}}});

@@ -51,13 +51,12 @@ Table graph_table(const CheckReport& report) {
                           0,
                           {}});
   }
-  TableRow outside{std::vector<Cell>(table.columns.size()), 0, "outside"};
-  outside.cells[0] = std::string("outside");
-  outside.cells[7] = count(report.outside_records);
-  outside.cells[8] = count(report.outside_named);
-  outside.cells[9] = part(static_cast<double>(report.outside_named), static_cast<double>(report.outside_records));
-  outside.cells[10] = part(static_cast<double>(report.outside_named_sum_ns), static_cast<double>(report.outside_sum_ns));
-  table.footer.push_back(std::move(outside));
+  table.footer.push_back(footer_row(
+      table.columns, "outside",
+      {{"records", count(report.outside_records)},
+       {"named", count(report.outside_named)},
+       {"records_frac", part(static_cast<double>(report.outside_named), static_cast<double>(report.outside_records))},
+       {"sum_frac", part(static_cast<double>(report.outside_named_sum_ns), static_cast<double>(report.outside_sum_ns))}}));
   return table;
 }
 
@@ -66,10 +65,8 @@ void cut_rows(Table& table, std::size_t top) {
   if (table.rows.size() <= top) return;
   const std::size_t hidden = table.rows.size() - top;
   table.rows.resize(top);
-  const std::string label = fmt::format("others ({} graph{})", hidden, hidden == 1 ? "" : "s");
-  TableRow others{std::vector<Cell>(table.columns.size()), 0, label};
-  others.cells[0] = label;
-  table.footer.insert(table.footer.begin(), std::move(others));
+  table.footer.insert(table.footer.begin(),
+                      footer_row(table.columns, fmt::format("others ({} graph{})", hidden, hidden == 1 ? "" : "s")));
 }
 
 Doubts doubts_of(const CheckReport& report, const OperationTable& table) {

@@ -238,6 +238,17 @@ bool cell_before(const Cell& a, const Cell& b, bool ascending) {
   return ascending ? text(a) < text(b) : text(a) > text(b);
 }
 
+TableRow footer_row(const std::vector<Column>& columns, std::string label,
+                    const std::vector<std::pair<const char*, Cell>>& cells) {
+  TableRow row{std::vector<Cell>(columns.size()), 0, label};
+  row.cells[0] = std::move(label);
+  for (const auto& cell : cells) {
+    const auto column = std::find_if(columns.begin(), columns.end(), [&](const Column& each) { return each.key == cell.first; });
+    row.cells[static_cast<std::size_t>(column - columns.begin())] = cell.second;
+  }
+  return row;
+}
+
 Result<void> choose_columns(Table& table, const std::vector<std::string>& names) {
   std::vector<std::size_t> chosen;
   chosen.reserve(names.size());

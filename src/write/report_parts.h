@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "join/operations.h"
@@ -44,6 +45,10 @@ struct SortKey {
 Result<SortKey> parse_sort(const std::vector<Column>& columns, const std::string& text);
 // Whether `a` comes before `b`. What is not known comes last either way.
 bool cell_before(const Cell& a, const Cell& b, bool ascending);
+
+// A row of the footer: a label, and the cells of some columns, by key.
+TableRow footer_row(const std::vector<Column>& columns, std::string label,
+                    const std::vector<std::pair<const char*, Cell>>& cells = {});
 
 // Keeps the columns of style.columns, in that order.
 Result<void> choose_columns(Table& table, const std::vector<std::string>& names);

@@ -78,8 +78,6 @@ class RegionPrinter {
   Cell cell_of(const RegionRow& row, std::size_t column) const;
   void fill_rows();
   std::vector<Line> summary() const;
-  // A row of the footer: a label, and the cells of some columns.
-  TableRow footer_row(std::string label, const std::vector<std::pair<const char*, Cell>>& cells) const;
   void fill_footer();
   void fill_notes();
   std::string json(const std::vector<ReportWarning>& warnings) const;
@@ -180,17 +178,6 @@ std::vector<Line> RegionPrinter::summary() const {
   return lines;
 }
 
-TableRow RegionPrinter::footer_row(std::string label, const std::vector<std::pair<const char*, Cell>>& cells) const {
-  TableRow row{std::vector<Cell>(printed_.columns.size()), 0, label};
-  row.cells[0] = std::move(label);
-  for (const auto& cell : cells) {
-    const auto column = std::find_if(printed_.columns.begin(), printed_.columns.end(),
-                                     [&](const Column& each) { return each.key == cell.first; });
-    row.cells[static_cast<std::size_t>(column - printed_.columns.begin())] = cell.second;
-  }
-  return row;
-}
-
 // Rows that make %wall sum up to 100.
 void RegionPrinter::fill_footer() {
   std::int64_t others_ns = report_.busy_ns - report_.unattributed.share_ns;
@@ -202,20 +189,21 @@ void RegionPrinter::fill_footer() {
   const std::size_t hidden = report_.rows.size() - rows_.size();
   if (hidden != 0 || others_ns != 0) {
     printed_.footer.push_back(
-        footer_row(hidden == 0 ? "others" : fmt::format("others ({} row{})", hidden, hidden == 1 ? "" : "s"),
+        footer_row(printed_.columns, hidden == 0 ? "others" : fmt::format("others ({} row{})", hidden, hidden == 1 ? "" : "s"),
                    {{"share_ns", others_ns},
                     {"busy_frac", of(others_ns, report_.busy_ns)},
                     {"wall_frac", of(others_ns, report_.window_ns)}}));
   }
   const RegionRow& unattributed = report_.unattributed;
-  printed_.footer.push_back(footer_row("unattributed", {{"total_ns", unattributed.total_ns},
-                                                        {"sum_ns", unattributed.sum_ns},
-                                                        {"self_ns", unattributed.self_ns},
-                                                        {"share_ns", unattributed.share_ns},
-                                                        {"busy_frac", optional_cell(unattributed.busy_frac)},
-                                                        {"wall_frac", optional_cell(unattributed.wall_frac)}}));
-  printed_.footer.push_back(
-      footer_row("idle", {{"total_ns", report_.idle_ns}, {"wall_frac", of(report_.idle_ns, report_.window_ns)}}));
+  printed_.footer.push_back(footer_row(printed_.columns, "unattributed",
+                                       {{"total_ns", unattributed.total_ns},
+                                        {"sum_ns", unattributed.sum_ns},
+                                        {"self_ns", unattributed.self_ns},
+                                        {"share_ns", unattributed.share_ns},
+                                        {"busy_frac", optional_cell(unattributed.busy_frac)},
+                                        {"wall_frac", optional_cell(unattributed.wall_frac)}}));
+  printed_.footer.push_back(footer_row(printed_.columns, "idle",
+                                       {{"total_ns", report_.idle_ns}, {"wall_frac", of(report_.idle_ns, report_.window_ns)}}));
 }
 
 void RegionPrinter::fill_notes() {

@@ -130,9 +130,9 @@ inline FastEvents::Value FastEvents::value(int depth) {
   }
 }
 
-// The rest of an object behind its brace.
-bool FastEvents::object(int depth) {
-  if (depth > kMaxNesting) return false;
+// The rest of an object behind its brace. `take` reads the value of each member.
+template <typename Take>
+inline bool FastEvents::members(Take take) {
   if (text_[*token_] == '}') {
     ++token_;
     return true;
@@ -140,12 +140,17 @@ bool FastEvents::object(int depth) {
   for (;;) {
     TextSpan inside;
     bool escaped = false;
-    if (!key(inside, escaped) || value(depth + 1).end == 0) return false;
+    if (!key(inside, escaped) || !take(inside, escaped)) return false;
     const char c = text_[*token_];
     if (c != ',' && c != '}') return false;
     ++token_;
     if (c == '}') return true;
   }
+}
+
+bool FastEvents::object(int depth) {
+  if (depth > kMaxNesting) return false;
+  return members([&](TextSpan, bool) { return value(depth + 1).end != 0; });
 }
 
 bool FastEvents::array(int depth) {
@@ -166,53 +171,30 @@ bool FastEvents::array(int depth) {
 // As object(), of the object that is the value of "args" (depth 2).
 bool FastEvents::args() {
   fields_.begin_args();
-  if (text_[*token_] == '}') {
-    ++token_;
-    return true;
-  }
-  for (;;) {
-    TextSpan inside;
-    bool escaped = false;
-    if (!key(inside, escaped)) return false;
+  return members([&](TextSpan inside, bool escaped) {
     const std::uint32_t begin = *token_ - begin_;
     const Value member = value(3);
-    if (member.end == 0 || !fields_.argument(inside, escaped, {begin, member.end - begin_})) return false;
-    const char c = text_[*token_];
-    if (c != ',' && c != '}') return false;
-    ++token_;
-    if (c == '}') return true;
-  }
+    return member.end != 0 && fields_.argument(inside, escaped, {begin, member.end - begin_});
+  });
 }
 
 // An event from its brace on (depth 1).
 bool FastEvents::event() {
   fields_.begin(text_ + begin_);
   ++token_;
-  if (text_[*token_] == '}') {
-    end_ = *token_++ + 1;
-    return true;
-  }
-  for (;;) {
-    TextSpan inside;
-    bool escaped = false;
-    if (!key(inside, escaped)) return false;
+  const bool clean = members([&](TextSpan inside, bool escaped) {
     const std::uint32_t begin = *token_;
     Value member;
     if (text_[begin] == '{' && fields_.is_args(inside, escaped)) {
       ++token_;
-      if (!args()) return false;
-      member = {token_[-1] + 1, ValueType::object};
+      member = {args() ? token_[-1] + 1 : 0, ValueType::object};
     } else {
       member = value(2);
     }
-    if (member.end == 0 || !fields_.top_level(inside, escaped, {begin - begin_, member.end - begin_}, member.type)) return false;
-    const char c = text_[*token_];
-    if (c != ',' && c != '}') return false;
-    ++token_;
-    if (c == '}') break;
-  }
+    return member.end != 0 && fields_.top_level(inside, escaped, {begin - begin_, member.end - begin_}, member.type);
+  });
   end_ = token_[-1] + 1;
-  return true;
+  return clean;
 }
 
 }  // namespace graphtag::kineto

@@ -42,6 +42,8 @@ class FastEvents {
   bool args();
   bool key(TextSpan& inside, bool& escaped);
   Value value(int depth);
+  template <typename Take>
+  bool members(Take take);
   bool object(int depth);
   bool array(int depth);
   std::uint32_t string_end(std::uint32_t begin, std::uint32_t next) const;

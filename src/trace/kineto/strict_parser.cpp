@@ -115,8 +115,9 @@ class StrictParser {
     return true;
   }
 
-  // `inside_args`: the members of this object go to the fields.
-  bool object(int depth, bool inside_args = false) {
+  // An object from its brace on. `take` reads the value of each member.
+  template <typename Take>
+  bool members(Take take) {
     ++position_;
     if (!next()) return false;
     if (text_[position_] == '}') {
@@ -125,15 +126,25 @@ class StrictParser {
     }
     for (;;) {
       const Key name = key();
-      if (!name.complete) return false;
-      const Value member = value(depth + 1);
-      if (!member.complete) return false;
-      if (inside_args && !fields_->argument(name.inside, name.escaped, member.span)) return fail(Outcome::too_large);
-      if (!next()) return false;
+      if (!name.complete || !take(name) || !next()) return false;
       const char c = text_[position_++];
       if (c == '}') return true;
       if (c != ',') return fail();
     }
+  }
+
+  bool object(int depth) {
+    return members([&](const Key&) { return value(depth + 1).complete; });
+  }
+
+  // The object that is the value of "args", whose members go to the fields.
+  bool args(int depth) {
+    fields_->begin_args();
+    return members([&](const Key& name) {
+      const Value member = value(depth + 1);
+      if (!member.complete) return false;
+      return fields_->argument(name.inside, name.escaped, member.span) || fail(Outcome::too_large);
+    });
   }
 
   bool array(int depth) {
@@ -164,8 +175,7 @@ class StrictParser {
         break;
       case '{':
         result.type = ValueType::object;
-        if (is_args) fields_->begin_args();
-        result.complete = depth <= kMaxNesting ? object(depth, is_args) : fail();
+        result.complete = is_args ? args(depth) : depth <= kMaxNesting ? object(depth) : fail();
         break;
       case '[':
         result.type = ValueType::array;
@@ -191,23 +201,11 @@ class StrictParser {
 
   bool event() {
     fields_->begin(text_.data());
-    ++position_;
-    if (!next()) return false;
-    if (text_[position_] == '}') {
-      ++position_;
-      return true;
-    }
-    for (;;) {
-      const Key name = key();
-      if (!name.complete) return false;
+    return members([&](const Key& name) {
       const Value member = value(2, fields_->is_args(name.inside, name.escaped));
       if (!member.complete) return false;
-      if (!fields_->top_level(name.inside, name.escaped, member.span, member.type)) return fail(Outcome::too_large);
-      if (!next()) return false;
-      const char c = text_[position_++];
-      if (c == '}') return true;
-      if (c != ',') return fail();
-    }
+      return fields_->top_level(name.inside, name.escaped, member.span, member.type) || fail(Outcome::too_large);
+    });
   }
 
   std::string_view text_;
