@@ -70,6 +70,15 @@ def test_replayed_kernels_have_the_ranges_of_the_capture(record, program):
     assert annotations["schema"] == "graphtag.annotations/1" and annotations["producer"]["pid"] == int(pid)
 
 
+def test_the_other_verbs_read_what_was_recorded(record, run):
+    trace = record(*DECODE, "push:sampling", "eager:2", "pop").traces[0]
+    rows = json.loads(run("report", trace, "--format", "json", "--view", "flat").stdout)["rows"]
+    assert {row["region"]: row["calls"] for row in rows if row["region"] == "decode.attention"} == {"decode.attention": 2}
+    assert "sampling" in {row["region"] for row in rows}
+    assert json.loads(run("show", trace, "--json").stdout)["kernels"] == 8
+    run("check", trace, "--min-time", "1")
+
+
 def test_ranges_are_drawn_on_the_hosts_tracks(record):
     done = record("push:early", "cuda", "push:decode", "graph:1", "pop", "start:request", "push:replay", "replay:1", "pop", "end", "mark:token", "pop", "push:open")
     ranges = only(done.traces).of("nvtx")
