@@ -140,7 +140,9 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
   remember(file.temporary_);  // before it exists: a signal may come in between
   file.fd_ = ::open(file.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file.fd_ < 0) {
-    const Error error = io_error(path, "cannot write into its folder");
+    const int number = errno;
+    Error error = io_error(path, "cannot write into its folder");
+    error.message += number == ENOENT || number == ENOTDIR ? "; make the folder first" : "; choose another folder";
     forget(file.temporary_);
     return error;
   }

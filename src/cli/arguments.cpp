@@ -60,7 +60,7 @@ std::string parse_window(const std::string& text, std::optional<std::pair<std::i
 }
 
 std::string check_expression(const std::string& text) {
-  const auto filter = NameFilter::compile(text, "this option");
+  const auto filter = NameFilter::compile(text, "the pattern");
   return filter ? std::string{} : filter.error().message;
 }
 
@@ -396,6 +396,11 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
     const char* const* mark = std::find(argv + 2, end, std::string_view("--"));
     if (mark != end) behind.assign(mark + 1, end);
     argc = static_cast<int>(mark - argv);
+  }
+  const auto is_named = [&](const CLI::App* verb) { return argc > 1 && verb->check_name(argv[1]); };
+  if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty()) {
+    std::fprintf(stderr, "graphtag: there is no verb '%s'; graphtag --help lists them\n", argv[1]);
+    return kUsage;
   }
   try {
     app.parse(argc, argv);

@@ -65,7 +65,9 @@ Result<AnnotationFile> parse_annotation_file(std::string_view content, const std
   if (first == std::string_view::npos)
     return Error{ErrorCode::malformed, "the file is empty; " + std::string(kExpected), path, {}};
   if (text[first] == '{' || text[first] == '[') return read_json(content, path);
-  if (content.starts_with("\x1f\x8b")) return unsupported("the file is compressed; gunzip it first", path);
+  if (content.starts_with("\x1f\x8b"))
+    return unsupported(
+        "the file is compressed: annotation files are not, traces are, and go without -a; if it is one, gunzip it first", path);
   if (content.starts_with("PK\x03\x04")) {
     return unsupported("this is a zip file, as torch.save writes; write the annotations with pickle.dump or json.dump instead",
                        path);
