@@ -49,9 +49,7 @@ Output inside_folder(const fs::path& folder, const std::string& trace, const std
 
 }  // namespace
 
-namespace {
-
-Result<std::vector<Output>> name_outputs(const std::vector<std::string>& traces, const std::string& out,
+Result<std::vector<Output>> plan_outputs(const std::vector<std::string>& traces, const std::string& out,
                                          const std::string& format) {
   std::error_code ignored;
   const bool folder = traces.size() > 1 || out.ends_with('/') || fs::is_directory(out, ignored);
@@ -73,26 +71,6 @@ Result<std::vector<Output>> name_outputs(const std::vector<std::string>& traces,
     if (!fresh)
       return Error{
           ErrorCode::invalid_argument, "would be written to the same file as " + other->second + "; rename one", trace, {}};
-  }
-  return outputs;
-}
-
-}  // namespace
-
-Result<std::vector<Output>> plan_outputs(const std::vector<std::string>& traces, const std::string& out,
-                                         const std::string& format) {
-  Result<std::vector<Output>> outputs = name_outputs(traces, out, format);
-  if (!outputs) return outputs;
-  // The profiler's file cannot be had again.
-  for (const Output& output : *outputs) {
-    for (const std::string& trace : traces) {
-      std::error_code ignored;
-      if (fs::equivalent(output.path, trace, ignored) && fs::is_regular_file(trace, ignored))
-        return Error{ErrorCode::invalid_argument,
-                     "it would take the place of the trace itself; name another file or folder",
-                     output.path,
-                     {}};
-    }
   }
   return outputs;
 }

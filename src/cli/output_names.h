@@ -19,7 +19,7 @@ struct Output {
 
 // One output a trace, in order. `out` is a file for one trace (a folder if it is one, or ends in '/'), a folder for several, in
 // which the names are kept and only the ending follows the format. `format` is "chrome", "perfetto" or "" (by the name). Errors
-// (invalid_argument): a name that does not tell the format, two traces of one name, an output that would take the place of a trace.
+// (invalid_argument): a name that does not tell the format, two traces of one name.
 Result<std::vector<Output>> plan_outputs(const std::vector<std::string>& traces, const std::string& out,
                                          const std::string& format);
 

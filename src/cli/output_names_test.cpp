@@ -2,9 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 namespace graphtag::cli {
 namespace {
@@ -23,28 +21,6 @@ TEST(OutputNames, OneTraceIsWrittenToTheNamedFile) {
   EXPECT_EQ((*one("x.bin", "perfetto"))[0], (Output{"x.bin", perfetto, false}));
   EXPECT_EQ((*one("x.gz", "chrome"))[0], (Output{"x.gz", chrome, true}));
   EXPECT_EQ((*one("x.json", "perfetto"))[0], (Output{"x.json", perfetto, false}));
-}
-
-// The profiler's file cannot be had again.
-TEST(OutputNames, NoOutputTakesThePlaceOfATrace) {
-  namespace fs = std::filesystem;
-  std::string folder = (fs::temp_directory_path() / "graphtag-names-XXXXXX").string();
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  const std::string trace = folder + "/t.json";
-  std::ofstream(trace) << "[]";
-  fs::create_symlink("t.json", folder + "/link.json");
-  for (const std::string& out : {trace, folder, folder + "/", folder + "/link.json", folder + "/./t.json"}) {
-    const auto planned = plan_outputs({trace}, out, "");
-    ASSERT_FALSE(planned) << out;
-    EXPECT_EQ(planned.error().code, ErrorCode::invalid_argument);
-  }
-  std::ofstream(folder + "/u.json") << "[]";
-  EXPECT_FALSE(plan_outputs({folder + "/u.json", "elsewhere/t.json"}, folder, ""));
-  EXPECT_TRUE(plan_outputs({trace}, folder + "/named.json", ""));
-  EXPECT_TRUE(plan_outputs({trace}, folder + "/named/", ""));
-  EXPECT_TRUE(plan_outputs({trace}, folder, "perfetto"));
-  EXPECT_TRUE(plan_outputs({trace}, "/dev/null", "chrome"));
-  fs::remove_all(folder);
 }
 
 TEST(OutputNames, ANameThatDoesNotTellIsAUsageError) {
