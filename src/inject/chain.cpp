@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
+#include <utility>
 
 namespace graphtag::inject {
 namespace {
@@ -25,14 +25,14 @@ constexpr bool is_direct(nvtx::Core2 place) {
   return place == nvtx::Core2::resource_destroy || place == nvtx::Core2::initialize;
 }
 
-// Lists of places live for ever: a tool may keep them. One for each NVTX of the process.
 template <typename Place, std::size_t N>
-nvtx::FunctionPlaces places_of(std::array<nvtx::FunctionPointer, N>& ours, nvtx::FunctionPlaces program, unsigned program_size) {
-  auto* places = new std::vector<nvtx::FunctionPointer*>(N + 1, nullptr);
+std::vector<nvtx::FunctionPointer*> places_of(std::array<nvtx::FunctionPointer, N>& ours, nvtx::FunctionPlaces program,
+                                              unsigned program_size) {
+  std::vector<nvtx::FunctionPointer*> places(N + 1, nullptr);
   for (unsigned i = 1; i < std::min<unsigned>(program_size, N); ++i) {
-    (*places)[i] = is_direct(static_cast<Place>(i)) ? program[i] : &ours[i];
+    places[i] = is_direct(static_cast<Place>(i)) ? program[i] : &ours[i];
   }
-  return places->data();
+  return places;
 }
 
 }  // namespace
@@ -45,18 +45,18 @@ int Chain::get_module_functions(std::int32_t module, nvtx::FunctionPlaces* place
   if (program->get_module_functions(module, &found, &count) == 0 || found == nullptr) return 0;
   switch (static_cast<nvtx::Module>(module)) {
     case nvtx::Module::core:
-      found = places_of<nvtx::Core>(attaching->core_, found, count);
+      found = attaching->keep(places_of<nvtx::Core>(attaching->core_, found, count));
       count = std::min(count, nvtx::kCorePlaces);
       break;
     case nvtx::Module::core2:
-      found = places_of<nvtx::Core2>(attaching->core2_, found, count);
+      found = attaching->keep(places_of<nvtx::Core2>(attaching->core2_, found, count));
       count = std::min(count, nvtx::kCore2Places);
       break;
     case nvtx::Module::sync: {
-      auto* mixed = new std::vector<nvtx::FunctionPointer*>(found, found + count);
-      mixed->push_back(nullptr);
-      if (count > nvtx::kSyncUserCreate) (*mixed)[nvtx::kSyncUserCreate] = &attaching->sync_user_create_;
-      found = mixed->data();
+      std::vector<nvtx::FunctionPointer*> mixed(found, found + count);
+      mixed.push_back(nullptr);
+      if (count > nvtx::kSyncUserCreate) mixed[nvtx::kSyncUserCreate] = &attaching->sync_user_create_;
+      found = attaching->keep(std::move(mixed));
       break;
     }
     default:
@@ -65,6 +65,11 @@ int Chain::get_module_functions(std::int32_t module, nvtx::FunctionPlaces* place
   if (places != nullptr) *places = found;
   if (size != nullptr) *size = count;
   return 1;
+}
+
+nvtx::FunctionPlaces Chain::keep(std::vector<nvtx::FunctionPointer*> places) {
+  const std::lock_guard lock(mutex_);
+  return places_.emplace_front(std::move(places)).data();
 }
 
 const void* Chain::export_table(std::uint32_t table_id) {

@@ -11,8 +11,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <forward_list>
 #include <mutex>
 #include <unordered_map>
+#include <vector>
 
 #include "inject/names.h"
 #include "inject/nvtx_abi.h"
@@ -55,6 +57,7 @@ class Chain {
 
  private:
   static const void* export_table(std::uint32_t table_id);
+  nvtx::FunctionPlaces keep(std::vector<nvtx::FunctionPointer*> places);
   static int get_module_functions(std::int32_t module, nvtx::FunctionPlaces* places, unsigned* size);
 
   std::atomic<bool> exists_{false};
@@ -62,7 +65,9 @@ class Chain {
   std::array<nvtx::FunctionPointer, nvtx::kCore2Places> core2_{};
   nvtx::FunctionPointer sync_user_create_ = nullptr;
 
-  std::mutex mutex_;                                         // of what follows
+  std::mutex mutex_;  // of what follows
+  // Lists that the other tool was given, and may keep: three for each NVTX of the process.
+  std::forward_list<std::vector<nvtx::FunctionPointer*>> places_;
   std::unordered_map<nvtx::RangeId, nvtx::RangeId> ranges_;  // ours -> the other tool's, of open ranges
 };
 
