@@ -11,6 +11,7 @@ namespace {
 
 TEST(InstantiationTurns, OneThreadAtATimeIsInside) {
   InstantiationTurns turns;
+  turns.open();
   std::atomic<int> inside{0}, most{0}, calls{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
@@ -34,6 +35,7 @@ TEST(InstantiationTurns, OneThreadAtATimeIsInside) {
 
 TEST(InstantiationTurns, WhoWaitsWhenTheyCloseGoesOn) {
   InstantiationTurns turns;
+  turns.open();
   turns.enter();
   std::atomic<bool> through{false};
   std::thread waiting([&] {
@@ -50,6 +52,7 @@ TEST(InstantiationTurns, WhoWaitsWhenTheyCloseGoesOn) {
 
 TEST(InstantiationTurns, AnEndWithoutABeginningFreesNothing) {
   InstantiationTurns turns;
+  turns.open();
   turns.enter();
   std::thread([&] { turns.leave(); }).join();
   std::atomic<bool> through{false};
@@ -65,24 +68,43 @@ TEST(InstantiationTurns, AnEndWithoutABeginningFreesNothing) {
   EXPECT_TRUE(through);
 }
 
-// A thread that went through turns that were closed under it is no holder of the next ones.
-TEST(InstantiationTurns, LaterTurnsKnowNothingOfEarlierOnes) {
-  InstantiationTurns earlier;
-  earlier.enter();
-  earlier.close();
-  InstantiationTurns later;
-  later.enter();
-  std::atomic<bool> through{false};
+// A thread that was inside when they closed is no holder of the next ones, and its end frees nobody else's turn.
+TEST(InstantiationTurns, ALaterPeriodKnowsNothingOfAnEarlierOne) {
+  InstantiationTurns turns;
+  turns.open();
+  turns.enter();
+  turns.close();
+  turns.open();
+  std::atomic<bool> inside{false}, go_on{false}, through{false};
   std::thread second([&] {
-    later.enter();
+    turns.enter();
+    inside = true;
+    while (!go_on) std::this_thread::yield();
+    turns.leave();
+  });
+  while (!inside) std::this_thread::yield();
+  turns.leave();  // of the call that began in the earlier period
+  std::thread third([&] {
+    turns.enter();
     through = true;
-    later.leave();
+    turns.leave();
   });
   std::this_thread::yield();
   EXPECT_FALSE(through);
-  later.leave();
+  go_on = true;
   second.join();
+  third.join();
   EXPECT_TRUE(through);
+}
+
+TEST(InstantiationTurns, NobodyWaitsWhileTheyAreNotOpen) {
+  InstantiationTurns turns;
+  turns.enter();
+  std::thread([&] {
+    turns.enter();
+    turns.leave();
+  }).join();
+  turns.leave();
 }
 
 }  // namespace

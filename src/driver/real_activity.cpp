@@ -1,6 +1,5 @@
 // The functions of the real Activity. CUPTI's activity callbacks have no user pointer, so the driver that started is global.
 #include <atomic>
-#include <new>
 
 #include "base/reader_gate.h"
 #include "driver/real_state.h"
@@ -72,15 +71,6 @@ void use_system_thread_ids(State& state) noexcept {
   state.changed_thread_ids = set(vendor::kSystemThreadIds) == vendor::kCuptiSuccess;
 }
 
-void begin_turns(State& state) noexcept {
-  InstantiationTurns* turns = new (std::nothrow) InstantiationTurns;
-  state.turns.store(turns, std::memory_order_release);
-}
-
-void end_turns(State& state) noexcept {
-  if (InstantiationTurns* turns = state.turns.exchange(nullptr)) turns->close();
-}
-
 DriverResult stop(void* self) noexcept {
   State& state = state_of(self);
   const auto disable = state.get<std::int32_t (*)(std::uint32_t)>(Entry::activity_disable);
@@ -92,7 +82,7 @@ DriverResult stop(void* self) noexcept {
     if (code != vendor::kCuptiSuccess && result.ok()) result = from_cupti(code);
   }
   state.enabled_kinds = {};
-  end_turns(state);
+  state.turns.close();
   if (state.changed_thread_ids) {
     static_cast<void>(state.get<std::int32_t (*)(std::uint32_t)>(Entry::set_thread_id_type)(state.thread_ids_before));
     state.changed_thread_ids = false;
@@ -120,7 +110,7 @@ DriverResult start(void* self, ActivityBuffers* buffers, ActivityKinds wanted, A
     return result;
   }
   use_system_thread_ids(state);
-  begin_turns(state);
+  state.turns.open();
   state.enabled_kinds = {};
   for (std::size_t i = 0; i < kActivityKinds; ++i) {
     const auto kind = static_cast<ActivityKind>(i);

@@ -90,16 +90,12 @@ GraphEvent decode(std::uint8_t kind, const vendor::GraphData& data) {
 
 // Asked for of instantiations alone.
 void on_call(State& state, const vendor::CallData& call) noexcept {
-  static thread_local InstantiationTurns* entered = nullptr;
   const bool begins = call.site == vendor::kCallBegins;
   const auto* params = static_cast<const vendor::InstantiateParams*>(call.params);
   GraphObserver* observer = state.observer.load(std::memory_order_acquire);
-  if (begins) {
-    entered = state.turns.load(std::memory_order_acquire);
-    if (entered != nullptr) entered->enter();
-  }
+  if (begins) state.turns.enter();
   if (observer != nullptr && params != nullptr) observer->on_instantiation(params->graph, begins);
-  if (!begins && entered != nullptr) entered->leave();
+  if (!begins) state.turns.leave();
 }
 
 // CUPTI's callback: decodes and hands over, nothing else. Nothing here can throw, and on_graph_event is noexcept.

@@ -22,8 +22,7 @@ struct RealDriver::State {
   ActivityKinds enabled_kinds;            // whoever starts and stops; so are the next two
   std::uint32_t thread_ids_before = 0;
   bool changed_thread_ids = false;
-  // Null while no activity is traced. Never freed: a callback may still be in it.
-  std::atomic<InstantiationTurns*> turns{nullptr};
+  InstantiationTurns turns;  // open while activity is traced
 
   // The entry point as a function of this signature, or null.
   template <typename Function>
