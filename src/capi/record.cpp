@@ -55,9 +55,11 @@ std::int64_t this_thread() noexcept {
   return thread_number;
 }
 
-// In the child no recording goes on; what its parent has is leaked.
+// In the child no recording goes on. What its parent has is left as it is, as its locks may be held for good.
 void forget_in_child() {
+  static Session* of_parent = nullptr;  // so that leak checkers find it
   Session* session = current.exchange(nullptr);
+  if (session != nullptr) of_parent = session;
   accepting.store(nullptr);
   gate.reset();
   __atomic_store_n(&gt_active_recordings, 0, __ATOMIC_RELAXED);
