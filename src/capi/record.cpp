@@ -47,6 +47,7 @@ std::atomic<bool> taken{false};               // there is a session, or one is b
 std::atomic<Session*> current{nullptr};       // until it has ended
 std::atomic<Session*> accepting{nullptr};     // the same while it takes ranges and scopes
 ReaderGate gate;                              // around each use of these two
+std::atomic<Session*> of_parent{nullptr};     // in a child of fork(): leak checkers find it here
 std::atomic<std::uint32_t> last_serial{0};    // of recordings
 thread_local std::int64_t thread_number = 0;  // the operating system's, once asked for
 
@@ -57,9 +58,8 @@ std::int64_t this_thread() noexcept {
 
 // In the child no recording goes on. What its parent has is left as it is, as its locks may be held for good.
 void forget_in_child() {
-  static Session* of_parent = nullptr;  // so that leak checkers find it
   Session* session = current.exchange(nullptr);
-  if (session != nullptr) of_parent = session;
+  if (session != nullptr) of_parent.store(session);
   accepting.store(nullptr);
   gate.reset();
   __atomic_store_n(&gt_active_recordings, 0, __ATOMIC_RELAXED);
