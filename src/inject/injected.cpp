@@ -21,16 +21,17 @@ void at_exit() {
 
 void before_fork() {
   Injected& self = *the_one.load();
-  self.chain.lock_for_fork();
-  self.names.lock_for_fork();
+  // In the order in which a range takes them.
   self.ranges.lock_for_fork();
+  self.names.lock_for_fork();
+  self.chain.lock_for_fork();
 }
 
 void after_fork() {
   Injected& self = *the_one.load();
-  self.ranges.unlock_after_fork();
-  self.names.unlock_after_fork();
   self.chain.unlock_after_fork();
+  self.names.unlock_after_fork();
+  self.ranges.unlock_after_fork();
 }
 
 void in_child() {

@@ -242,11 +242,11 @@ TEST_F(RangesTest, GoOnInAChildOfFork) {
   observe();
   push("parent");
   EXPECT_EQ(node(), "parent");
-  names.lock_for_fork();
   ranges.lock_for_fork();
+  names.lock_for_fork();
   const pid_t child = fork();
-  ranges.unlock_after_fork();
   names.unlock_after_fork();
+  ranges.unlock_after_fork();
   if (child == 0) {
     names.start_anew();
     ranges.start_anew();

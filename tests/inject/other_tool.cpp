@@ -1,5 +1,6 @@
 // Another tool that a program was to be injected with: it writes down each call that it gets, with its own handles. Handles: domains 0xd1, 0xd2 ..;
 // strings 0x51, 0x52 ..; ranges 1001, 1002 ..; resources 0xe1 ..; sync users 0xf1 ...
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
@@ -15,7 +16,7 @@ using namespace graphtag::inject::nvtx;  // NOLINT(google-build-using-namespace)
 
 std::mutex mutex;
 std::string log_text;
-std::uint64_t domains = 0xd0, strings = 0x50, ranges = 1000, resources = 0xe0, users = 0xf0;
+std::atomic<std::uint64_t> domains{0xd0}, strings{0x50}, ranges{1000}, resources{0xe0}, users{0xf0};
 
 template <typename... Parts>
 void write(Parts... parts) {
