@@ -11,30 +11,13 @@ namespace {
 
 using State = RealDriver::State;
 
-constexpr DriverResult kMissing{DriverStatus::missing, 0};
-
 std::atomic<State*> active{nullptr};
 ReaderGate gate;  // around each use of `active` in a callback
 
-State& state_of(void* self) {
-  return *static_cast<State*>(self);
-}
-
-DriverResult from_cupti(std::int32_t code) {
-  switch (code) {
-    case vendor::kCuptiSuccess:
-      return {};
-    case vendor::kCuptiInvalidParameter:
-      return {DriverStatus::invalid, code};
-    case vendor::kCuptiNotInitialized:
-    case vendor::kCuptiMaxLimitReached:
-    case vendor::kCuptiQueueEmpty:
-      return {DriverStatus::not_ready, code};
-    case vendor::kCuptiMultipleSubscribers:
-      return {DriverStatus::busy, code};
-    default:
-      return {DriverStatus::failed, code};
-  }
+// Of calls that hand out records: that there are none now is no failure.
+DriverResult from_records(std::int32_t code) {
+  const bool none = code == vendor::kCuptiMaxLimitReached || code == vendor::kCuptiQueueEmpty;
+  return none ? DriverResult{DriverStatus::not_ready, code} : from_cupti(code);
 }
 
 void count_dropped(State& state, void* context, std::uint32_t stream) noexcept {
@@ -79,7 +62,7 @@ DriverResult stop(void* self) noexcept {
   for (std::size_t i = 0; i < kActivityKinds; ++i) {
     if (!state.enabled_kinds.contains(static_cast<ActivityKind>(i))) continue;
     const std::int32_t code = disable(vendor::kActivityNumbers[i]);
-    if (code != vendor::kCuptiSuccess && result.ok()) result = from_cupti(code);
+    if (code != vendor::kCuptiSuccess && result.ok()) result = from_records(code);
   }
   state.enabled_kinds = {};
   state.turns.close();
@@ -104,7 +87,7 @@ DriverResult start(void* self, ActivityBuffers* buffers, ActivityKinds wanted, A
   state.dropped.store(0, std::memory_order_relaxed);
   state.buffers.store(buffers);
   active.store(&state);
-  DriverResult result = from_cupti(register_callbacks(on_request, on_complete));
+  DriverResult result = from_records(register_callbacks(on_request, on_complete));
   if (!result.ok()) {
     detach(self, false);
     return result;
@@ -121,7 +104,7 @@ DriverResult start(void* self, ActivityBuffers* buffers, ActivityKinds wanted, A
     } else if (kind == ActivityKind::kernel) {
       static_cast<void>(stop(self));
       detach(self, false);
-      return from_cupti(code);
+      return from_records(code);
     }
   }
   *enabled = state.enabled_kinds;
@@ -130,13 +113,13 @@ DriverResult start(void* self, ActivityBuffers* buffers, ActivityKinds wanted, A
 
 DriverResult flush(void* self, bool forced) noexcept {
   const auto flush_all = state_of(self).get<std::int32_t (*)(std::uint32_t)>(Entry::activity_flush_all);
-  return flush_all == nullptr ? kMissing : from_cupti(flush_all(forced ? vendor::kFlushForced : 0));
+  return flush_all == nullptr ? kMissing : from_records(flush_all(forced ? vendor::kFlushForced : 0));
 }
 
 DriverResult next_record(void* self, std::uint8_t* buffer, std::size_t valid_bytes, const RawRecord** record) noexcept {
   const auto next =
       state_of(self).get<std::int32_t (*)(std::uint8_t*, std::size_t, const RawRecord**)>(Entry::activity_next_record);
-  return next == nullptr ? kMissing : from_cupti(next(buffer, valid_bytes, record));
+  return next == nullptr ? kMissing : from_records(next(buffer, valid_bytes, record));
 }
 
 DriverResult dropped(void* self, std::uint64_t* count) noexcept {
@@ -149,20 +132,20 @@ DriverResult dropped(void* self, std::uint64_t* count) noexcept {
 
 DriverResult push_external_id(void* self, std::uint64_t id) noexcept {
   const auto push = state_of(self).get<std::int32_t (*)(std::uint32_t, std::uint64_t)>(Entry::activity_push_external_id);
-  return push == nullptr ? kMissing : from_cupti(push(vendor::kExternalKind, id));
+  return push == nullptr ? kMissing : from_records(push(vendor::kExternalKind, id));
 }
 
 DriverResult pop_external_id(void* self) noexcept {
   const auto pop = state_of(self).get<std::int32_t (*)(std::uint32_t, std::uint64_t*)>(Entry::activity_pop_external_id);
   std::uint64_t last = 0;
-  return pop == nullptr ? kMissing : from_cupti(pop(vendor::kExternalKind, &last));
+  return pop == nullptr ? kMissing : from_records(pop(vendor::kExternalKind, &last));
 }
 
 DriverResult call_name(void* self, bool of_driver, std::uint32_t callback_id, const char** name) noexcept {
   const auto ask = state_of(self).get<std::int32_t (*)(std::uint32_t, std::uint32_t, const char**)>(Entry::cupti_callback_name);
   if (ask == nullptr) return kMissing;
   const char* found = nullptr;
-  const DriverResult result = from_cupti(ask(of_driver ? vendor::kDriverDomain : vendor::kRuntimeDomain, callback_id, &found));
+  const DriverResult result = from_records(ask(of_driver ? vendor::kDriverDomain : vendor::kRuntimeDomain, callback_id, &found));
   if (result.ok() && found == nullptr) return {DriverStatus::invalid, 0};
   if (result.ok()) *name = found;
   return result;

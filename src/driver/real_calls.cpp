@@ -5,28 +5,6 @@
 #include "driver/vendor.h"
 
 namespace graphtag {
-namespace {
-
-using State = RealDriver::State;
-
-State& state_of(void* self) {
-  return *static_cast<State*>(self);
-}
-
-DriverResult from_cuda(std::int32_t code) {
-  switch (code) {
-    case vendor::kCudaSuccess:
-      return {};
-    case vendor::kCudaInvalidValue:
-    case vendor::kCudaInvalidHandle:
-      return {DriverStatus::invalid, code};
-    case vendor::kCudaNotInitialized:
-    case vendor::kCudaDeinitialized:
-      return {DriverStatus::not_ready, code};
-    default:
-      return {DriverStatus::failed, code};
-  }
-}
 
 DriverResult from_cupti(std::int32_t code) {
   switch (code) {
@@ -43,7 +21,24 @@ DriverResult from_cupti(std::int32_t code) {
   }
 }
 
-constexpr DriverResult kMissing{DriverStatus::missing, 0};
+namespace {
+
+using State = RealDriver::State;
+
+DriverResult from_cuda(std::int32_t code) {
+  switch (code) {
+    case vendor::kCudaSuccess:
+      return {};
+    case vendor::kCudaInvalidValue:
+    case vendor::kCudaInvalidHandle:
+      return {DriverStatus::invalid, code};
+    case vendor::kCudaNotInitialized:
+    case vendor::kCudaDeinitialized:
+      return {DriverStatus::not_ready, code};
+    default:
+      return {DriverStatus::failed, code};
+  }
+}
 
 // The handles that a kind of event has; CUPTI may leave anything in the others.
 enum Field : std::uint8_t { kGraph = 1, kOriginalGraph = 2, kNode = 4, kOriginalNode = 8, kDependency = 16, kExec = 32 };

@@ -42,6 +42,12 @@ struct RealDriver::State {
   void set_state(Entry entry, EntryState state, std::int32_t code = 0);
 };
 
+inline RealDriver::State& state_of(void* self) {
+  return *static_cast<RealDriver::State*>(self);
+}
+constexpr DriverResult kMissing{DriverStatus::missing, 0};  // what a driver without the entry point answers
+DriverResult from_cupti(std::int32_t code);
+
 // The functions of a Driver whose self is a RealDriver::State (real_calls.cpp).
 extern const DriverTable kRealTable;
 extern const ActivityTable kRealActivityTable;

@@ -14,14 +14,7 @@
 #include <thread>
 
 #include "record/recording_fixture.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define GRAPHTAG_SANITIZED
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define GRAPHTAG_SANITIZED
-#endif
-#endif
+#include "tests/support/sanitized.h"
 
 #if !defined(GRAPHTAG_SANITIZED)
 // How often anything in this program allocates, on whatever thread.

@@ -7,13 +7,8 @@
 #include <cstdlib>
 #include <new>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define GRAPHTAG_SANITIZED
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define GRAPHTAG_SANITIZED
-#endif
-#endif
+#include "tests/support/sanitized.h"
+
 #if defined(GRAPHTAG_SANITIZED)
 #include <sanitizer/allocator_interface.h>
 #endif
