@@ -7,8 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "tests/support/read_everything.h"
-#include "tests/support/valid_json.h"
+#include "fuzz/checked_events.h"
 #include "trace/nsys/nsys_reader.h"
 
 namespace {
@@ -16,28 +15,8 @@ namespace {
 using namespace graphtag;
 
 std::string read(const std::string& path) {
-  class Visitor final : public EventVisitor {
-   public:
-    explicit Visitor(std::string& into) : into_(into) {}
-    Result<void> on_events_begin(const TraceInfo& info) override {
-      annotations_ = info.annotations;
-      return {};
-    }
-    Result<void> on_event(const Event& event) override {
-      if (!test::valid_json(event.json)) std::abort();
-      if (static_cast<std::size_t>(event.annotation) >= annotations_->size()) std::abort();
-      if (event.start_ns && event.duration_ns < 0) std::abort();
-      // Enough to tell two readings apart.
-      if (into_.size() < (std::size_t{1} << 20)) into_.append(event.json).append(std::to_string(static_cast<int>(event.origin)));
-      return {};
-    }
-
-   private:
-    std::string& into_;
-    std::shared_ptr<const AnnotationTable> annotations_;
-  };
   std::string text;
-  Visitor visitor(text);
+  CheckedEvents visitor(text);
   ReadResult result;
   const Result<void> done = read_nsys(path, visitor, {}, result);
   // SQLite itself words the same damage in one way or another.

@@ -5,8 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/support/read_everything.h"
-#include "tests/support/valid_json.h"
+#include "fuzz/checked_events.h"
 #include "trace/perfetto/perfetto_reader.h"
 
 namespace {
@@ -14,33 +13,8 @@ namespace {
 using namespace graphtag;
 
 std::string read(std::string_view bytes, std::vector<std::size_t> chunks) {
-  class Visitor final : public EventVisitor {
-   public:
-    explicit Visitor(std::string& into) : into_(into) {}
-    Result<void> on_member(std::string_view key, std::string_view value, bool) override {
-      if (!test::valid_json(value)) std::abort();
-      into_.append(key).append(value);
-      return {};
-    }
-    Result<void> on_events_begin(const TraceInfo& info) override {
-      annotations_ = info.annotations;
-      return {};
-    }
-    Result<void> on_event(const Event& event) override {
-      if (!test::valid_json(event.json)) std::abort();
-      if (event.start_ns && event.duration_ns < 0) std::abort();
-      if (static_cast<std::size_t>(event.annotation) >= annotations_->size()) std::abort();
-      if (is_provenance(event.origin) != (event.annotation != AnnotationId::none) && is_gpu_operation(event.kind)) std::abort();
-      into_.append(event.json).append(test::describe(event));
-      return {};
-    }
-
-   private:
-    std::string& into_;
-    std::shared_ptr<const AnnotationTable> annotations_;
-  };
   std::string text;
-  Visitor visitor(text);
+  CheckedEvents visitor(text);
   ReadResult result;
   ReadOptions options;
   options.survey = true;

@@ -10,8 +10,8 @@
 
 #include "base/file.h"
 #include "tests/support/join_fixtures.h"
+#include "tests/support/named_events.h"
 #include "tests/support/nsys_export.h"
-#include "tests/support/read_everything.h"
 
 namespace graphtag {
 namespace {
@@ -21,62 +21,19 @@ using ::testing::HasSubstr;
 using testing::NsysExport;
 using testing::small_export;
 using testing::TempFolder;
+using Reading = test::NamedReading;
+using test::NamedEvent;
 
-struct Seen {
-  std::string json, fields;
-  EventKind kind;
-  std::string name;       // of the annotation
-  nlohmann::json object;  // of the annotation
-  std::vector<std::string> path;
-  Origin origin;
-};
-
-struct Reading {
-  std::string error;
-  std::vector<Seen> events;
-  nlohmann::json members;
-  ReadResult result;
-
-  std::vector<Seen> of(EventKind kind) const {
-    std::vector<Seen> some;
-    for (const Seen& event : events) {
-      if (event.kind == kind) some.push_back(event);
-    }
-    return some;
-  }
-  std::vector<std::string> kernel_names() const {
-    std::vector<std::string> names;
-    for (const Seen& kernel : of(EventKind::kernel))
-      names.push_back(kernel.origin == Origin::callback ? kernel.name : "(" + std::string(to_string(kernel.origin)) + ")");
-    return names;
-  }
-};
+std::vector<std::string> kernel_names(const Reading& reading) {
+  std::vector<std::string> names;
+  for (const NamedEvent& kernel : reading.of(EventKind::kernel))
+    names.push_back(kernel.origin == Origin::callback ? kernel.name : "(" + std::string(to_string(kernel.origin)) + ")");
+  return names;
+}
 
 Reading read(const std::string& path, std::optional<std::int64_t> process = {}) {
-  class Visitor final : public EventVisitor {
-   public:
-    explicit Visitor(Reading& into) : into_(into) {}
-    Result<void> on_member(std::string_view key, std::string_view value, bool) override {
-      into_.members[std::string(key)] = nlohmann::json::parse(value);
-      return {};
-    }
-    Result<void> on_events_begin(const TraceInfo& info) override {
-      annotations_ = info.annotations;
-      return {};
-    }
-    Result<void> on_event(const Event& event) override {
-      const Annotation& annotation = (*annotations_)[event.annotation];
-      into_.events.push_back({std::string(event.json), test::describe(event), event.kind, annotation.name,
-                              nlohmann::json::parse(annotation.object->dump()), annotation.path, event.origin});
-      return {};
-    }
-
-   private:
-    Reading& into_;
-    std::shared_ptr<const AnnotationTable> annotations_;
-  };
   Reading reading;
-  Visitor visitor(reading);
+  test::NamedCollector visitor(reading);
   ReadOptions options;
   options.process = process;
   // Through the front door, which tells the format by the file's content.
@@ -104,14 +61,14 @@ TEST_P(Versions, NameReplayedKernelsByTheRangesOfTheirCapture) {
   const std::string outside = "(outside-scope)";
   const std::string eager = reading.of(EventKind::kernel).back().origin == Origin::unknown_graph ? "(unknown-graph)" : "wrong";
   // Without textId the texts stand in the rows.
-  EXPECT_THAT(reading.kernel_names(),
+  EXPECT_THAT(kernel_names(reading),
               ElementsAre("attention", "mlp", "decoder", outside, "attention", "mlp", "decoder", outside, eager));
   const auto kernels = reading.of(EventKind::kernel);
   EXPECT_THAT(kernels[0].path, ElementsAre("decoder", "attention"));
   EXPECT_THAT(kernels[2].path, ElementsAre("decoder"));
-  EXPECT_EQ(kernels[0].object,
-            nlohmann::json::parse(R"({"name":"attention","nvtx_domain":"layers","nvtx_category":"phase","nvtx_payload":12})"));
-  EXPECT_EQ(kernels[1].object, nlohmann::json::parse(R"({"name":"mlp"})"));
+  EXPECT_EQ(kernels[0].annotation,
+            Json::parse(R"({"name":"attention","nvtx_domain":"layers","nvtx_category":"phase","nvtx_payload":12})"));
+  EXPECT_EQ(kernels[1].annotation, Json::parse(R"({"name":"mlp"})"));
   EXPECT_EQ(reading.result.info.pid, 100);
   EXPECT_EQ(reading.result.info.base_time_ns, 1790857026000000000);
   EXPECT_EQ(reading.result.info.producer, "Nsight Systems 2025.1.1, export schema " + GetParam().name);
@@ -122,7 +79,7 @@ TEST_P(Versions, NameReplayedKernelsByTheRangesOfTheirCapture) {
 TEST_P(Versions, GiveTheSameEventsAsTheirTextReadAgain) {
   const Reading reading = read_made(small_export(), GetParam());
   std::string text = "[";
-  for (const Seen& event : reading.events) text += (text.size() > 1 ? "," : "") + event.json;
+  for (const NamedEvent& event : reading.events) text += (text.size() > 1 ? "," : "") + event.json;
   const test::Everything again = test::read_everything(text + "]");
   ASSERT_EQ(again.error + again.problems, "");
   ASSERT_EQ(again.events.size(), reading.events.size());
@@ -151,7 +108,7 @@ TEST(ReadNsys, EventsComeInTheOrderOfTheirStartAndArrowsJoinThem) {
   const Reading reading = read_made(made);
   double last = -1;
   std::map<std::string, std::pair<int, int>> arrows;  // id -> starts, ends
-  for (const Seen& event : reading.events) {
+  for (const NamedEvent& event : reading.events) {
     const auto json = nlohmann::json::parse(event.json);
     EXPECT_GE(json["ts"].get<double>(), last);
     last = json["ts"];
@@ -210,7 +167,7 @@ TEST(ReadNsys, FollowsCopiesOfCopiesAndStopsAtCircles) {
   for (std::int64_t i = 1; i <= 8; ++i) made.kernels.push_back({.start = 1000 * i, .end = 1000 * i + 1, .node = kGraph | i});
   const Reading reading = read_made(made);
   const std::string before = "(captured-before-start)";
-  EXPECT_THAT(reading.kernel_names(), ElementsAre("a", "a", "a", before, before, before, "a", before));
+  EXPECT_THAT(kernel_names(reading), ElementsAre("a", "a", "a", before, before, before, "a", before));
   EXPECT_EQ(reading.result.problems[ProblemKind::node_cycle].count, 1U);
 }
 
@@ -227,7 +184,7 @@ TEST(ReadNsys, OnlyRangesOfTheSameThreadCount) {
                 {.start = 5000, .node = kGraph | 4, .original = {}, .thread = testing::global_tid(100, 1)},
                 {.start = 100, .node = kGraph | 5, .original = {}, .thread = testing::global_tid(100, 2)}};
   for (std::int64_t i = 1; i <= 5; ++i) made.kernels.push_back({.start = 10000 * i, .end = 10000 * i + 1, .node = kGraph | i});
-  EXPECT_THAT(read_made(made).kernel_names(),
+  EXPECT_THAT(kernel_names(read_made(made)),
               ElementsAre("here", "never closed", "(outside-scope)", "never closed", "(outside-scope)"));
 }
 
@@ -235,9 +192,9 @@ TEST(ReadNsys, TheDefaultDomainIsNamedWithinAnother) {
   NsysExport made = small_export();
   made.nvtx[2].domain = 5;  // decoder; attention is in it too, mlp is not
   const auto kernels = read_made(made).of(EventKind::kernel);
-  EXPECT_EQ(kernels[0].object["nvtx_domain"], "layers");
-  EXPECT_EQ(kernels[1].object["nvtx_domain"], "default");
-  EXPECT_EQ(kernels[2].object["nvtx_domain"], "layers");
+  EXPECT_EQ(kernels[0].annotation["nvtx_domain"], "layers");
+  EXPECT_EQ(kernels[1].annotation["nvtx_domain"], "default");
+  EXPECT_EQ(kernels[2].annotation["nvtx_domain"], "layers");
 }
 
 TEST(ReadNsys, GraphsRecordedAsAWholeAreAnErrorThatSaysHowToRecordAgain) {
@@ -255,7 +212,7 @@ TEST(ReadNsys, GraphsRecordedAsAWholeAreAnErrorThatSaysHowToRecordAgain) {
   made.kernels[0].node = std::int64_t{3} << 32;
   const Reading mixed = read_made(made);
   ASSERT_EQ(mixed.error, "");
-  EXPECT_THAT(mixed.events, ::testing::Contains(::testing::Field(&Seen::json, HasSubstr("\"CUDA graph 3\""))));
+  EXPECT_THAT(mixed.events, ::testing::Contains(::testing::Field(&NamedEvent::json, HasSubstr("\"CUDA graph 3\""))));
 }
 
 TEST(ReadNsys, OfSeveralProcessesOneIsChosen) {
@@ -281,10 +238,10 @@ TEST(ReadNsys, OfSeveralProcessesOneIsChosen) {
   const std::string error = read(path).error;
   EXPECT_THAT(error, HasSubstr("100 (python3), 200 (server)"));
   EXPECT_THAT(error, HasSubstr("--process"));
-  EXPECT_THAT(read(path, 100).kernel_names(), ::testing::Contains("attention").Times(2));
+  EXPECT_THAT(kernel_names(read(path, 100)), ::testing::Contains("attention").Times(2));
   const Reading other = read(path, 200);
-  EXPECT_EQ(other.kernel_names().size(), one.kernels.size());
-  EXPECT_THAT(other.kernel_names(), ::testing::Contains("attention of 200").Times(2));
+  EXPECT_EQ(kernel_names(other).size(), one.kernels.size());
+  EXPECT_THAT(kernel_names(other), ::testing::Contains("attention of 200").Times(2));
   EXPECT_THAT(other.result.info.device_names, ElementsAre("NVIDIA A"));
   EXPECT_THAT(read(path, 300).error, HasSubstr("no GPU work of process 300"));
 }
@@ -307,7 +264,7 @@ TEST(ReadNsys, TextsThatAreNoUtf8AreKeptReadable) {
   made.nvtx[3].text = "atten\xfftion \"x\"\n";
   const Reading reading = read_made(made);
   ASSERT_EQ(reading.error, "");
-  EXPECT_EQ(reading.kernel_names()[0], "atten\xef\xbf\xbdtion \"x\"\n");
+  EXPECT_EQ(kernel_names(reading)[0], "atten\xef\xbf\xbdtion \"x\"\n");
 }
 
 TEST(ReadNsys, OtherDatabasesAreRefused) {
@@ -410,7 +367,7 @@ TEST(ReadNsys, ARangeDeeperThanIsFollowedIsCounted) {
   made.kernels = {{.start = 9000, .end = 9001, .node = kGraph | 1}};
   const Reading reading = read_made(made);
   EXPECT_EQ(reading.result.problems[ProblemKind::deep_ranges].count, 6U);
-  EXPECT_THAT(reading.kernel_names(), ElementsAre("r"));
+  EXPECT_THAT(kernel_names(reading), ElementsAre("r"));
 }
 
 }  // namespace

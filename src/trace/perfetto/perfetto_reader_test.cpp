@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "tests/support/join_fixtures.h"
 #include "tests/support/made_recording.h"
-#include "tests/support/read_everything.h"
+#include "tests/support/read_recording.h"
 
 namespace graphtag {
 namespace {
@@ -21,66 +21,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::MadeRecording;
 using testing::RecordedOperation;
-
-struct Seen {
-  std::string json, fields;
-  EventKind kind;
-  Json annotation;
-  std::vector<std::string> path;
-  Origin origin;
-  std::uint64_t node = 0;
-  std::optional<std::int64_t> start_ns;
-  std::int64_t duration_ns = 0;
-  bool operator==(const Seen&) const = default;
-};
-
-struct Reading {
-  std::string error;
-  std::vector<Seen> events;
-  std::map<std::string, std::string> members;
-  ReadResult result;
-
-  std::vector<Seen> operations() const {
-    std::vector<Seen> some;
-    std::copy_if(events.begin(), events.end(), std::back_inserter(some),
-                 [](const Seen& event) { return is_gpu_operation(event.kind); });
-    return some;
-  }
-};
-
-Reading read(const std::string& bytes, std::span<const std::size_t> chunks = {}, bool survey = false) {
-  class Visitor final : public EventVisitor {
-   public:
-    explicit Visitor(Reading& into) : into_(into) {}
-    Result<void> on_member(std::string_view key, std::string_view value, bool) override {
-      into_.members[std::string(key)] = value;
-      return {};
-    }
-    Result<void> on_events_begin(const TraceInfo& info) override {
-      annotations_ = info.annotations;
-      return {};
-    }
-    Result<void> on_event(const Event& event) override {
-      const Annotation& annotation = (*annotations_)[event.annotation];
-      into_.events.push_back({std::string(event.json), test::describe(event), event.kind, *annotation.object, annotation.path,
-                              event.origin, event.node_id, event.start_ns, event.duration_ns});
-      return {};
-    }
-
-   private:
-    Reading& into_;
-    std::shared_ptr<const AnnotationTable> annotations_;
-  };
-  Reading reading;
-  Visitor visitor(reading);
-  const auto source = memory_source(bytes, chunks);
-  ReadOptions options;
-  options.survey = survey;
-  const auto again = [&bytes]() -> Result<OpenedSource> { return OpenedSource{memory_source(bytes), bytes.size(), false}; };
-  if (const auto done = read_perfetto(*source, again, "a.pftrace", visitor, options, reading.result); !done)
-    reading.error = done.error().to_string();
-  return reading;
-}
+using Reading = test::NamedReading;
+using test::NamedEvent;
 
 constexpr std::uint64_t kNode = std::uint64_t{3} << 32 | 5;
 
@@ -110,7 +52,7 @@ MadeRecording small() {
 TEST(ReadPerfetto, OperationsHaveTheirNames) {
   MadeRecording made = small();
   made.end();
-  const Reading reading = read(made.bytes);
+  const Reading reading = test::read_recording(made.bytes);
   ASSERT_EQ(reading.error, "");
   EXPECT_TRUE(reading.result.problems.empty()) << test::describe(reading.result.problems);
   const auto operations = reading.operations();
@@ -132,13 +74,13 @@ TEST(ReadPerfetto, OperationsHaveTheirNames) {
   EXPECT_EQ(info.base_time_ns, static_cast<std::int64_t>(MadeRecording::kBase));
   EXPECT_EQ(info.producer, "graphtag 0.1.0 recording");
   EXPECT_THAT(info.device_names, ElementsAre("NVIDIA H200"));
-  EXPECT_EQ(reading.members.at("deviceProperties"), R"([{"id":0,"name":"NVIDIA H200"}])");
+  EXPECT_EQ(reading.members.at("deviceProperties"), Json::parse(R"([{"id":0,"name":"NVIDIA H200"}])"));
 }
 
 TEST(ReadPerfetto, HostSlicesStandOnTheirThreads) {
-  const Reading reading = read(small().bytes);
+  const Reading reading = test::read_recording(small().bytes);
   std::vector<std::string> host;
-  for (const Seen& event : reading.events) {
+  for (const NamedEvent& event : reading.events) {
     const Json json = Json::parse(event.json);
     if (event.kind != EventKind::host_slice && json.at("ph") != "i") continue;
     host.push_back(json.at("cat").get<std::string>() + " " + json.at("name").get<std::string>() + " " + json.at("pid").dump() +
@@ -148,9 +90,9 @@ TEST(ReadPerfetto, HostSlicesStandOnTheirThreads) {
 }
 
 TEST(ReadPerfetto, EventsAreWhatTheirTextSays) {
-  const Reading reading = read(small().bytes);
+  const Reading reading = test::read_recording(small().bytes);
   std::string text = "[";
-  for (const Seen& event : reading.events) text += (text.size() > 1 ? "," : "") + event.json;
+  for (const NamedEvent& event : reading.events) text += (text.size() > 1 ? "," : "") + event.json;
   const test::Everything again = test::read_everything(text + "]");
   ASSERT_EQ(again.error + again.problems, "");
   ASSERT_EQ(again.events.size(), reading.events.size());
@@ -162,10 +104,10 @@ TEST(ReadPerfetto, AFileThatEndsAnywhereIsReadAsFarAsItGoes) {
   MadeRecording made = small();
   const std::size_t before_end = made.bytes.size();
   made.end();
-  const Reading whole = read(made.bytes);
+  const Reading whole = test::read_recording(made.bytes);
   std::size_t events = 0;
   for (std::size_t size = 0; size < made.bytes.size(); ++size) {
-    const Reading cut = read(made.bytes.substr(0, size));
+    const Reading cut = test::read_recording(made.bytes.substr(0, size));
     if (!cut.error.empty()) {
       EXPECT_EQ(events, 0U) << size;
       EXPECT_THAT(cut.error, HasSubstr("before a recording begins"));
@@ -177,7 +119,7 @@ TEST(ReadPerfetto, AFileThatEndsAnywhereIsReadAsFarAsItGoes) {
     EXPECT_GE(cut.result.problems[ProblemKind::truncated].count, 1U) << size;
     EXPECT_EQ(cut.result.problems.left_out(), cut.result.problems[ProblemKind::truncated].count);
   }
-  EXPECT_EQ(read(made.bytes.substr(0, before_end)).events, whole.events);
+  EXPECT_EQ(test::read_recording(made.bytes.substr(0, before_end)).events, whole.events);
 }
 
 TEST(ReadPerfetto, ChaptersBeginAnew) {
@@ -187,12 +129,12 @@ TEST(ReadPerfetto, ChaptersBeginAnew) {
   kernel.annotation = {{"name", "later"}};
   made.operation(kernel);
   made.end();
-  const Reading reading = read(made.bytes);
+  const Reading reading = test::read_recording(made.bytes);
   ASSERT_EQ(reading.error, "");
   EXPECT_TRUE(reading.result.problems.empty()) << test::describe(reading.result.problems);
   EXPECT_EQ(reading.operations().back().annotation, Json({{"name", "later"}}));
   // As `cat` of two files.
-  const Reading twice = read(made.bytes + made.bytes);
+  const Reading twice = test::read_recording(made.bytes + made.bytes);
   EXPECT_EQ(twice.operations().size(), 2 * reading.operations().size());
   EXPECT_TRUE(twice.result.problems.empty());
 }
@@ -208,7 +150,7 @@ TEST(ReadPerfetto, KeysThatRecordsHaveThemselvesComeBack) {
                        {"real", 0.5}};
   made.operation(kernel);
   made.end();
-  const Reading reading = read(made.bytes, {}, true);
+  const Reading reading = test::read_recording(made.bytes, {}, true);
   EXPECT_EQ(reading.operations().at(0).annotation, Json({{"name", "a"},
                                                          {"grid", "mine"},
                                                          {"stream", 60},
@@ -226,43 +168,46 @@ TEST(ReadPerfetto, WhatTheRecorderLostIsAProblem) {
   made.counter(layout::kDroppedCounter, 12);
   made.counter(layout::kBadTimesCounter, 5);  // those are in the file, marked
   made.end();
-  EXPECT_EQ(read(made.bytes).result.problems[ProblemKind::lost_by_recorder].count, 12U);
+  EXPECT_EQ(test::read_recording(made.bytes).result.problems[ProblemKind::lost_by_recorder].count, 12U);
 }
 
 TEST(ReadPerfetto, RecordsWithBadTimesAreNotCountedAsWork) {
   MadeRecording made;
   made.operation({.start_ns = 10, .end_ns = 10, .node = kNode, .bad_time = true});
   made.end();
-  const Reading reading = read(made.bytes);
+  const Reading reading = test::read_recording(made.bytes);
   EXPECT_FALSE(reading.operations().at(0).start_ns.has_value());
   EXPECT_EQ(reading.result.problems[ProblemKind::bad_time].count, 1U);
 }
 
 TEST(ReadPerfetto, TracesOfOthersAreRefused) {
   const std::string golden = std::string(GRAPHTAG_SOURCE_DIR) + "/tests/golden/h200/";
-  EXPECT_THAT(read(test::content_of(golden + "train_step_cuspy.pftrace.gz")).error, HasSubstr("no recording of graphtag"));
-  EXPECT_THAT(read(MadeRecording(Json::object(), "graphtag.recording/7").bytes).error, HasSubstr("graphtag.recording/7"));
-  EXPECT_THAT(read("").error, HasSubstr("before a recording begins"));
+  EXPECT_THAT(test::read_recording(test::content_of(golden + "train_step_cuspy.pftrace.gz")).error,
+              HasSubstr("no recording of graphtag"));
+  EXPECT_THAT(test::read_recording(MadeRecording(Json::object(), "graphtag.recording/7").bytes).error,
+              HasSubstr("graphtag.recording/7"));
+  EXPECT_THAT(test::read_recording("").error, HasSubstr("before a recording begins"));
 }
 
 TEST(ReadPerfetto, DamageIsCounted) {
   MadeRecording made = small();
   made.bytes += "nonsense";
-  EXPECT_EQ(read(made.bytes).result.problems[ProblemKind::trailing_garbage].count, 1U);
+  EXPECT_EQ(test::read_recording(made.bytes).result.problems[ProblemKind::trailing_garbage].count, 1U);
   MadeRecording other = small();
   other.bytes += std::string("\x0a\x03\xff\xff\xff", 5);
   other.end();
-  EXPECT_EQ(read(other.bytes).result.problems[ProblemKind::unparsable_event].count, 1U);
+  EXPECT_EQ(test::read_recording(other.bytes).result.problems[ProblemKind::unparsable_event].count, 1U);
 }
 
 // tests/golden/recordings/sample.pftrace: the recorder's own file over the model of CUDA, five replays of twenty nodes, and one record with bad times.
 TEST(ReadPerfetto, WhatTheRecorderWrites) {
-  const Reading reading = read(test::content_of(std::string(GRAPHTAG_SOURCE_DIR) + "/tests/golden/recordings/sample.pftrace"));
+  const Reading reading =
+      test::read_recording(test::content_of(std::string(GRAPHTAG_SOURCE_DIR) + "/tests/golden/recordings/sample.pftrace"));
   ASSERT_EQ(reading.error, "");
   const auto operations = reading.operations();
   ASSERT_EQ(operations.size(), 101U);
   std::map<std::uint64_t, int> replays;  // node -> records
-  for (const Seen& operation : operations) {
+  for (const NamedEvent& operation : operations) {
     if (!operation.start_ns) continue;
     EXPECT_EQ(operation.origin, Origin::callback);
     EXPECT_TRUE(operation.annotation.contains("name"));
@@ -322,7 +267,7 @@ RC_GTEST_PROP(ReadPerfettoProperty, WhatIsWrittenIsReadHoweverTheBytesCome, ()) 
   made.end();
   const std::vector<std::size_t> chunks =
       *rc::gen::nonEmpty(rc::gen::container<std::vector<std::size_t>>(rc::gen::inRange<std::size_t>(1, 300)));
-  const Reading reading = read(made.bytes, chunks);
+  const Reading reading = test::read_recording(made.bytes, chunks);
   RC_ASSERT(reading.error == "");
   RC_ASSERT(reading.result.problems.empty());
   const auto operations = reading.operations();
