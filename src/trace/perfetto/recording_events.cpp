@@ -17,7 +17,9 @@ namespace {
 namespace layout = recording;
 
 constexpr std::size_t kSequencesMax = 64;
-constexpr std::size_t kTracksMax = std::size_t{1} << 20;
+constexpr std::size_t kTrackBytes = 160;  // of one, but its name
+constexpr std::size_t kTracksBytes = std::size_t{64} << 20;
+constexpr std::size_t kCountersMax = std::size_t{1} << 16;
 constexpr std::size_t kInternedBytes = std::size_t{16} << 20;
 constexpr std::size_t kDevicesMax = 4096;
 
@@ -43,19 +45,6 @@ std::optional<std::uint64_t> unsigned_of(std::string_view json) {
   const auto [end, error] = std::from_chars(json.data(), json.data() + json.size(), value);
   if (error != std::errc{} || end != json.data() + json.size()) return std::nullopt;
   return value;
-}
-
-// All args of an event as an object.
-Json object_of(const PacketEvent& event, const StringTable& strings) {
-  Json object = Json::object();
-  for (const std::string_view arg : event.args) {
-    std::string_view key;
-    std::string value;
-    if (!arg_key(arg, strings, key) || !append_arg_value(arg, strings, value)) continue;
-    Result<Json> parsed = parse_json(value);
-    if (parsed) object[std::string(key)] = *std::move(parsed);
-  }
-  return object;
 }
 
 template <typename T>
@@ -122,17 +111,17 @@ Result<void> RecordingEvents::add(const Packet& packet, std::uint64_t offset) {
   for (const InternedString& string : packet.strings) {
     if (!sequence.strings.add(string)) result_.problems.add(ProblemKind::missing_string, offset, "more texts than are kept");
   }
-  if (packet.track && (tracks_.size() < kTracksMax || tracks_.contains(packet.track->uuid))) {
-    Track& track = tracks_[packet.track->uuid];
-    track = {packet.track->parent, packet.track->name,      packet.track->pid,
-             packet.track->tid,    packet.track->is_thread, track.named};
-  }
+  if (packet.track) describe_track(*packet.track, offset);
   if (!packet.event) return {};
   const PacketEvent& event = *packet.event;
   if (event.type == EventType::end) return end_slice(packet, offset);
   if (event.type == EventType::counter) {
-    if (event.counter && (counters_.size() < kTracksMax || counters_.contains(event.track)))
+    if (!event.counter) return {};
+    if (counters_.size() < kCountersMax || counters_.contains(event.track)) {
       counters_[event.track] = *event.counter;
+    } else {
+      result_.problems.add(ProblemKind::unparsable_event, offset, "more counters than are kept");
+    }
     return {};
   }
   const auto category = sequence.strings.find(StringKind::category, event.category);
@@ -141,7 +130,7 @@ Result<void> RecordingEvents::add(const Packet& packet, std::uint64_t offset) {
     result_.problems.add(ProblemKind::unparsable_event, offset, "an event that names no text that is there");
     return {};
   }
-  if (*category == layout::kStatusCategory) return status(packet, sequence, *category, *name);
+  if (*category == layout::kStatusCategory) return status(packet, sequence, *name, offset);
   if (!begun_) {
     return Error{ErrorCode::unsupported,
                  "it is a Perfetto trace, but no recording of graphtag (graphtag run); if graphtag annotate wrote it, take the "
@@ -154,11 +143,42 @@ Result<void> RecordingEvents::add(const Packet& packet, std::uint64_t offset) {
   return begin_slice(packet, sequence, *category, *name, offset);
 }
 
-Result<void> RecordingEvents::status(const Packet& packet, const Sequence& sequence, std::string_view, std::string_view name) {
-  if (name == layout::kBeginEvent) return begin_recording(packet, sequence);
+void RecordingEvents::describe_track(const PacketTrack& described, std::uint64_t offset) {
+  const auto known = tracks_.find(described.uuid);
+  const std::size_t had = known == tracks_.end() ? 0 : kTrackBytes + known->second.name.size();
+  const std::size_t bytes = track_bytes_ - had + kTrackBytes + described.name.size();
+  if (bytes > kTracksBytes) {
+    result_.problems.add(ProblemKind::unparsable_event, offset, "more tracks than are kept");
+    return;
+  }
+  track_bytes_ = bytes;
+  Track& track = tracks_[described.uuid];
+  track = {described.parent, described.name, described.pid, described.tid, described.is_thread, track.named};
+}
+
+// All args of an event of the recorder's own.
+Json RecordingEvents::facts_of(const PacketEvent& event, const Sequence& sequence, std::uint64_t offset) {
+  Json facts = Json::object();
+  for (const std::string_view arg : event.args) {
+    std::string_view key;
+    value_.clear();
+    if (arg_key(arg, sequence.strings, key) && append_arg_value(arg, sequence.strings, value_)) {
+      if (Result<Json> value = parse_json(value_)) {
+        facts[std::string(key)] = *std::move(value);
+        continue;
+      }
+    }
+    result_.problems.add(ProblemKind::unusable_fact, offset, "an arg of the recorder's own events that cannot be read");
+  }
+  return facts;
+}
+
+Result<void> RecordingEvents::status(const Packet& packet, const Sequence& sequence, std::string_view name,
+                                     std::uint64_t offset) {
+  if (name == layout::kBeginEvent) return begin_recording(packet, sequence, offset);
   if (name == layout::kEndEvent) ended_ = true;
   if (name == layout::kDeviceEvent) {
-    const Json args = object_of(*packet.event, sequence.strings);
+    const Json args = facts_of(*packet.event, sequence, offset);
     const auto device = number_at<std::uint64_t>(args, "device");
     if (device && *device < kDevicesMax) {
       auto& names = result_.info.device_names;
@@ -169,13 +189,16 @@ Result<void> RecordingEvents::status(const Packet& packet, const Sequence& seque
   return {};
 }
 
-Result<void> RecordingEvents::begin_recording(const Packet& packet, const Sequence& sequence) {
-  const Json args = object_of(*packet.event, sequence.strings);
+Result<void> RecordingEvents::begin_recording(const Packet& packet, const Sequence& sequence, std::uint64_t offset) {
+  const Json args = facts_of(*packet.event, sequence, offset);
   const std::string schema = text_at(args, "schema");
   if (schema != layout::kSchema) {
+    const std::string known(layout::kSchema);
+    if (schema.empty())
+      return Error{
+          ErrorCode::malformed, "the recording does not say its schema (" + known + "): its beginning is damaged", {}, {}};
     return Error{ErrorCode::unsupported,
-                 "it is a recording of schema " + schema + ", and this graphtag reads " + std::string(layout::kSchema) +
-                     "; take a newer graphtag",
+                 "it is a recording of schema " + schema + ", and this graphtag reads " + known + "; take a newer graphtag",
                  {},
                  {}};
   }
@@ -202,10 +225,12 @@ Result<void> RecordingEvents::begin_recording(const Packet& packet, const Sequen
   }
   if (auto begun = visitor_.on_events_begin(info); !begun) return begun;
   if (!info.pid) return {};
+  const std::string name = text_at(args, "process");
   std::string process;
-  append_json_string(process, text_at(args, "process"));
+  if (!name.empty()) append_json_string(process, name);
   for (const auto& [what, key, value] :
        {std::tuple("\"process_name\"", "name", std::string_view(process)), {"\"process_labels\"", "labels", "\"CPU\""}}) {
+    if (value.empty()) continue;
     builder_.begin(EventKind::metadata, 'M', {}, what);
     builder_.place(*info.pid, 0);
     builder_.time(0);
@@ -280,22 +305,24 @@ bool RecordingEvents::decode_args(const PacketEvent& event, const Sequence& sequ
     begun.args.add(key, value_);
   }
   if (!operation) return true;
-  if (!annotation_args_.empty()) begun.annotation = annotation_of(sequence);
+  if (!annotation_args_.empty()) {
+    const auto annotation = annotation_of(sequence);
+    if (!annotation) return false;
+    begun.annotation = *annotation;
+  }
   if (begun.annotation != AnnotationId::none && (!has_origin || !is_provenance(begun.origin))) begun.origin = Origin::callback;
   if (begun.annotation == AnnotationId::none && is_provenance(begun.origin)) begun.origin = Origin::outside_scope;
   return true;
 }
 
-// The annotation that annotation_args_ hold.
-AnnotationId RecordingEvents::annotation_of(const Sequence& sequence) {
+// The annotation that annotation_args_ hold; nothing if they cannot be read.
+std::optional<AnnotationId> RecordingEvents::annotation_of(const Sequence& sequence) {
   if (interned_generation_ != sequence.generation || interned_bytes_ > kInternedBytes) {
     interned_.clear();
     interned_bytes_ = 0;
     interned_generation_ = sequence.generation;
   }
-  const auto [found, added] = interned_.try_emplace(annotation_args_, AnnotationId::none);
-  if (!added) return found->second;
-  interned_bytes_ += annotation_args_.size() + 96;
+  if (const auto known = interned_.find(annotation_args_); known != interned_.end()) return known->second;
   Json object = Json::object();
   std::vector<std::string> path;
   for (std::size_t at = 0; at < annotation_args_.size();) {
@@ -305,9 +332,9 @@ AnnotationId RecordingEvents::annotation_of(const Sequence& sequence) {
     at += sizeof(size) + size;
     std::string_view key;
     value_.clear();
-    if (!arg_key(arg, sequence.strings, key) || !append_arg_value(arg, sequence.strings, value_)) continue;
+    if (!arg_key(arg, sequence.strings, key) || !append_arg_value(arg, sequence.strings, value_)) return std::nullopt;
     Result<Json> value = parse_json(value_);
-    if (!value) continue;
+    if (!value) return std::nullopt;
     if (key == layout::kPath && value->is_array()) {
       for (const Json& part : *value) {
         if (part.is_string()) path.push_back(part.get<std::string>());
@@ -323,8 +350,10 @@ AnnotationId RecordingEvents::annotation_of(const Sequence& sequence) {
   }
   const Result<AnnotationId> id =
       path.empty() ? annotations_->intern(std::move(object)) : annotations_->intern(std::move(object), std::move(path));
-  if (id) found->second = *id;
-  return found->second;
+  if (!id) return std::nullopt;
+  interned_bytes_ += annotation_args_.size() + 96;
+  interned_.emplace(annotation_args_, *id);
+  return *id;
 }
 
 Result<void> RecordingEvents::begin_slice(const Packet& packet, Sequence& sequence, std::string_view category,

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "trace/event_builder.h"
 #include "trace/perfetto/packet.h"
 #include "trace/reader.h"
@@ -65,12 +66,14 @@ class RecordingEvents {
   struct Place {
     std::int64_t pid = 0, tid = 0;
   };
-  Result<void> begin_recording(const Packet& packet, const Sequence& sequence);
-  Result<void> status(const Packet& packet, const Sequence& sequence, std::string_view category, std::string_view name);
+  void describe_track(const PacketTrack& described, std::uint64_t offset);
+  Json facts_of(const PacketEvent& event, const Sequence& sequence, std::uint64_t offset);
+  Result<void> begin_recording(const Packet& packet, const Sequence& sequence, std::uint64_t offset);
+  Result<void> status(const Packet& packet, const Sequence& sequence, std::string_view name, std::uint64_t offset);
   Result<void> begin_slice(const Packet& packet, Sequence& sequence, std::string_view category, std::string_view name,
                            std::uint64_t offset);
   bool decode_args(const PacketEvent& event, const Sequence& sequence, bool operation);
-  AnnotationId annotation_of(const Sequence& sequence);
+  std::optional<AnnotationId> annotation_of(const Sequence& sequence);
   Result<void> end_slice(const Packet& packet, std::uint64_t offset);
   Result<void> give_operation(std::uint64_t end_ns);
   Result<void> give_host_slice(std::uint64_t end_ns);
@@ -87,7 +90,8 @@ class RecordingEvents {
   EventBuilder builder_;
   std::shared_ptr<AnnotationTable> annotations_ = std::make_shared<AnnotationTable>();
   boost::unordered_flat_map<std::uint32_t, Sequence> sequences_;
-  boost::unordered_flat_map<std::uint64_t, Track> tracks_;           // uuid -> track
+  boost::unordered_flat_map<std::uint64_t, Track> tracks_;  // uuid -> track
+  std::size_t track_bytes_ = 0;
   boost::unordered_flat_map<std::uint64_t, std::int64_t> counters_;  // uuid of a counter's track -> last value
   boost::unordered_flat_map<std::string, AnnotationId> interned_;  // an annotation's args as they stand -> id, of one generation
   std::uint64_t interned_generation_ = 0;
