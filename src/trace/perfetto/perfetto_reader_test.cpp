@@ -199,6 +199,25 @@ TEST(ReadPerfetto, DamageIsCounted) {
   EXPECT_EQ(test::read_recording(other.bytes).result.problems[ProblemKind::unparsable_event].count, 1U);
 }
 
+TEST(ReadPerfetto, TracksThatTakeTooMuchMemoryAreCounted) {
+  constexpr std::uint64_t kTracks = 20;
+  MadeRecording made = small(), again = small();
+  TrackDescription track;
+  track.name = std::string(std::size_t{4} << 20, 'x');
+  for (std::uint64_t i = 0; i < kTracks; ++i) {
+    track.uuid = 1000 + i;
+    append_track(made.bytes, layout::kDescriptorSequence, track);
+    track.uuid = 1000;
+    append_track(again.bytes, layout::kDescriptorSequence, track);
+  }
+  made.end();
+  again.end();
+  // 64 MiB hold 15 of them beside those of the recording.
+  EXPECT_EQ(test::read_recording(made.bytes).result.problems[ProblemKind::unparsable_event].count, kTracks - 15);
+  // One that is described again takes no more.
+  EXPECT_TRUE(test::read_recording(again.bytes).result.problems.empty());
+}
+
 // tests/golden/recordings/sample.pftrace: the recorder's own file over the model of CUDA, five replays of twenty nodes, and one record with bad times.
 TEST(ReadPerfetto, WhatTheRecorderWrites) {
   const Reading reading =
