@@ -36,8 +36,8 @@ Made& made() {
   return *one;
 }
 
-GpuOperation operation_of(std::uint64_t number, std::uint64_t begin_ns) {
-  GpuOperation operation;
+GpuActivity operation_of(std::uint64_t number, std::uint64_t begin_ns) {
+  GpuActivity operation;
   operation.name = kName;
   operation.node = NodeId{GraphId{2}, LocalId{static_cast<std::uint32_t>(number % kNodes)}};
   operation.graph = GraphId{2};
@@ -85,7 +85,7 @@ void general_encoder(benchmark::State& state) {
   PacketSequence sequence(3, strings);
   std::uint64_t number = 0, bytes = 0;
   for (auto _ : state) {
-    const GpuOperation operation = operation_of(number++, 1);
+    const GpuActivity operation = operation_of(number++, 1);
     const Resolution found = made().registry.resolve(operation.node, unix_time_ns());
     encoder.clear();
     encoder.category(recording::kKernel);

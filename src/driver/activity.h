@@ -2,7 +2,7 @@
 //
 //   CUPTI ── give() ──▶ ActivityBuffers     an empty buffer, on whatever thread of the program or of CUPTI's own
 //   CUPTI ── take() ──▶ ActivityBuffers     the same buffer with records in it
-//   next_record(buffer) ──▶ raw record ── decode() ──▶ GpuOperation, ApiCall, ...       later, on the client's own thread
+//   next_record(buffer) ──▶ raw record ── decode() ──▶ GpuActivity, ApiCall, ...       later, on the client's own thread
 //
 // Activity is the process's: there is one set of callbacks, and whoever registers last has it.
 #pragma once
@@ -45,8 +45,8 @@ using RawRecord = struct OpaqueRecord;
 
 // Times are on CUPTI's clock, ns.
 
-// A kernel, a copy or a set.
-struct GpuOperation {
+// The work of a GPU: a kernel, a copy or a set. (model/ has it with its annotation, as GpuOperation.)
+struct GpuActivity {
   ActivityKind kind = ActivityKind::kernel;
   std::uint64_t start_ns = 0, end_ns = 0;
   std::uint32_t device = 0, context = 0, stream = 0;
@@ -93,7 +93,7 @@ ActivityKind kind_of(const RawRecord* record) noexcept;
 // 0 for kinds without one.
 std::uint64_t start_of(const RawRecord* record) noexcept;
 // `record` must be of a kind that the result stands for.
-GpuOperation decode_operation(const RawRecord* record) noexcept;
+GpuActivity decode_gpu_activity(const RawRecord* record) noexcept;
 ApiCall decode_call(const RawRecord* record) noexcept;
 ExternalId decode_external_id(const RawRecord* record) noexcept;
 Overhead decode_overhead(const RawRecord* record) noexcept;

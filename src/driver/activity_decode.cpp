@@ -13,28 +13,28 @@ const Record& as(const RawRecord* record) {
 }
 
 template <typename Record>
-GpuOperation common(ActivityKind kind, const Record& record) {
-  GpuOperation operation;
-  operation.kind = kind;
-  operation.start_ns = record.start;
-  operation.end_ns = record.end;
-  operation.device = record.device;
-  operation.context = record.context;
-  operation.stream = record.stream;
-  operation.correlation = record.correlation;
-  operation.node = NodeId{record.graph_node};
-  operation.graph = GraphId{record.graph};
-  return operation;
+GpuActivity common(ActivityKind kind, const Record& record) {
+  GpuActivity activity;
+  activity.kind = kind;
+  activity.start_ns = record.start;
+  activity.end_ns = record.end;
+  activity.device = record.device;
+  activity.context = record.context;
+  activity.stream = record.stream;
+  activity.correlation = record.correlation;
+  activity.node = NodeId{record.graph_node};
+  activity.graph = GraphId{record.graph};
+  return activity;
 }
 
 template <typename Record>
-GpuOperation copy(ActivityKind kind, const Record& record) {
-  GpuOperation operation = common(kind, record);
-  operation.bytes = record.bytes;
-  operation.copy_kind = record.copy_kind;
-  operation.source_kind = record.source_kind;
-  operation.target_kind = record.target_kind;
-  return operation;
+GpuActivity copy(ActivityKind kind, const Record& record) {
+  GpuActivity activity = common(kind, record);
+  activity.bytes = record.bytes;
+  activity.copy_kind = record.copy_kind;
+  activity.source_kind = record.source_kind;
+  activity.target_kind = record.target_kind;
+  return activity;
 }
 
 }  // namespace
@@ -70,37 +70,37 @@ std::uint64_t start_of(const RawRecord* record) noexcept {
   return 0;
 }
 
-GpuOperation decode_operation(const RawRecord* record) noexcept {
+GpuActivity decode_gpu_activity(const RawRecord* record) noexcept {
   const ActivityKind kind = kind_of(record);
   switch (kind) {
     case ActivityKind::memcpy:
       return copy(kind, as<vendor::MemcpyRecord>(record));
     case ActivityKind::peer_memcpy: {
       const auto& raw = as<vendor::PeerMemcpyRecord>(record);
-      GpuOperation operation = copy(kind, raw);
-      operation.source_device = raw.source_device;
-      return operation;
+      GpuActivity activity = copy(kind, raw);
+      activity.source_device = raw.source_device;
+      return activity;
     }
     case ActivityKind::memset: {
       const auto& raw = as<vendor::MemsetRecord>(record);
-      GpuOperation operation = common(kind, raw);
-      operation.bytes = raw.bytes;
-      operation.value = raw.value;
-      operation.target_kind = static_cast<std::uint8_t>(raw.memory_kind);
-      return operation;
+      GpuActivity activity = common(kind, raw);
+      activity.bytes = raw.bytes;
+      activity.value = raw.value;
+      activity.target_kind = static_cast<std::uint8_t>(raw.memory_kind);
+      return activity;
     }
     default: {
       const auto& raw = as<vendor::KernelRecord>(record);
-      GpuOperation operation = common(ActivityKind::kernel, raw);
-      operation.name = raw.name;
+      GpuActivity activity = common(ActivityKind::kernel, raw);
+      activity.name = raw.name;
       for (int i = 0; i < 3; ++i) {
-        operation.grid[i] = raw.grid[i];
-        operation.block[i] = raw.block[i];
+        activity.grid[i] = raw.grid[i];
+        activity.block[i] = raw.block[i];
       }
-      operation.registers = raw.registers;
-      operation.shared_bytes =
+      activity.registers = raw.registers;
+      activity.shared_bytes =
           std::uint64_t{static_cast<std::uint32_t>(raw.static_shared)} + static_cast<std::uint32_t>(raw.dynamic_shared);
-      return operation;
+      return activity;
     }
   }
 }

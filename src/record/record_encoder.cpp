@@ -95,7 +95,7 @@ RecordedText RecordEncoder::kernel_name(const char* mangled) {
   return {name.number, name.text};
 }
 
-RecordedText RecordEncoder::copy_name(const GpuOperation& operation) {
+RecordedText RecordEncoder::copy_name(const GpuActivity& operation) {
   const bool is_set = operation.kind == ActivityKind::memset;
   const std::uint32_t kinds = (is_set ? 1U << 24 : 0U) | std::uint32_t{operation.copy_kind} << 16 |
                               std::uint32_t{operation.source_kind} << 8 | operation.target_kind;
@@ -143,7 +143,7 @@ void RecordEncoder::mark(EventPackets::Event& event, const RecordClock::Times& t
   event.more_args = bad_time_;
 }
 
-void RecordEncoder::operation(const GpuOperation& operation) {
+void RecordEncoder::operation(const GpuActivity& operation) {
   const RecordClock::Times times = clock_.place(operation.start_ns, operation.end_ns);
   const bool in_graph = operation.node.value != 0;
   AnnotationId annotation = AnnotationId::none;

@@ -30,7 +30,7 @@ class RecordEncoder {
   bool overflowed() const { return packets_.overflowed(); }
 
   void external_id(const ExternalId& id) noexcept;
-  void operation(const GpuOperation& operation);
+  void operation(const GpuActivity& operation);
   void call(const ApiCall& call);
   void overhead(const Overhead& overhead);
   void range(const HostRange& range);
@@ -66,7 +66,7 @@ class RecordEncoder {
   std::uint32_t key(Key key) const { return keys_[static_cast<std::size_t>(key)]; }
   std::uint32_t category(Category category) const { return categories_[static_cast<std::size_t>(category)]; }
   RecordedText kernel_name(const char* mangled);
-  RecordedText copy_name(const GpuOperation& operation);
+  RecordedText copy_name(const GpuActivity& operation);
   RecordedText call_name(const ApiCall& call);
   // Marks the event if the times are bad, with args of its own in bad_time_.
   void mark(EventPackets::Event& event, const RecordClock::Times& times, std::uint64_t start_ns, std::uint64_t end_ns);

@@ -358,7 +358,7 @@ void Recording::record(const RawRecord* raw) {
     case ActivityKind::memcpy:
     case ActivityKind::peer_memcpy:
     case ActivityKind::memset:
-      encoder_.operation(decode_operation(raw));
+      encoder_.operation(decode_gpu_activity(raw));
       break;
     case ActivityKind::driver_call:
     case ActivityKind::runtime_call:
