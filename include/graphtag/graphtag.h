@@ -91,7 +91,8 @@ enum {
   GT_OBSERVER_AUTO = 0, /* callbacks if CUPTI's subscription is free when the window opens, else boundary */
   GT_OBSERVER_CALLBACKS =
       1, /* CUPTI tells of each node: exact everywhere, 0.5 us a node; no other subscriber while a window is open */
-  GT_OBSERVER_BOUNDARY = 2 /* reads at scope boundaries how far graphs have grown; disturbs nobody; is told of streams */
+  GT_OBSERVER_BOUNDARY = 2, /* reads at scope boundaries how far graphs have grown; disturbs nobody; is told of streams */
+  GT_OBSERVER_NONE = 3 /* nothing is observed: such a window keeps scopes, for windows that open within them; works anywhere */
 };
 
 /* GT_OK if recording with this observer can work here, else GT_ERROR_UNAVAILABLE, with the reason in gt_last_error(), such as
@@ -139,7 +140,9 @@ GT_API gt_status gt_annotation_json(gt_annotation annotation, uint32_t flags, ch
 
 /* While at least one window is open in the process, scopes count and nodes are recorded. Open one before the capture begins, and
  * close it after the instantiation and before a profiler starts for the first time. A scope that began before the window is not
- * seen. */
+ * seen, unless another window was open already. Where captures are made somewhere within scopes, such as by a compiler at the first call, so
+ * that windows open late, keep a window with GT_OBSERVER_NONE open all the while: it takes no subscription, and all that it costs is
+ * that scopes cost what they do while something is recorded. */
 typedef struct gt_window {
   uint64_t value;
 } gt_window;
@@ -165,13 +168,13 @@ GT_API gt_status gt_window_close(gt_window window) GT_NOEXCEPT;
 /* The boundary observer reads the capture of this CUstream as well. On a window that uses callbacks it changes nothing. */
 GT_API gt_status gt_window_add_stream(gt_window window, const void* stream) GT_NOEXCEPT;
 
-/* Which observer AUTO came to: GT_OBSERVER_CALLBACKS or GT_OBSERVER_BOUNDARY. */
+/* Which observer AUTO came to: GT_OBSERVER_CALLBACKS or GT_OBSERVER_BOUNDARY; GT_OBSERVER_NONE while only windows with that are open. */
 GT_API gt_status gt_window_observer(gt_window window, gt_observer* observer) GT_NOEXCEPT;
 
 /* The number of windows open now. Read it with gt_active(). */
 GT_API extern uint32_t gt_active_windows;
 
-/* Non-zero while anything is recorded: for a caller that wants to skip its own work. One relaxed load. */
+/* Non-zero while scopes count: for a caller that wants to skip its own work. One relaxed load. */
 static inline int gt_active(void) GT_NOEXCEPT {
   return __atomic_load_n(&gt_active_windows, __ATOMIC_RELAXED) != 0;
 }

@@ -88,7 +88,8 @@ gt_status take_text(std::string& text, Ask ask) {
 enum class Observer : std::uint32_t {
   automatic = GT_OBSERVER_AUTO,
   callbacks = GT_OBSERVER_CALLBACKS,
-  boundary = GT_OBSERVER_BOUNDARY
+  boundary = GT_OBSERVER_BOUNDARY,
+  none = GT_OBSERVER_NONE  // keeps scopes for windows that open within them
 };
 
 // Whether recording can work here; if not, `why` (where given) says why not.
@@ -101,7 +102,7 @@ inline bool available(Observer observer, std::string& why) {
   return works;
 }
 
-// Whether anything is recorded now: one relaxed load.
+// Whether scopes count now: one relaxed load.
 inline bool active() noexcept {
   return gt_active() != 0;
 }
@@ -292,7 +293,7 @@ class [[nodiscard]] Window {
   void add_stream(const void* stream, std::error_code& error) noexcept {
     detail::store(gt_window_add_stream(handle_, stream), error);
   }
-  // Observer::callbacks or boundary.
+  // Observer::callbacks or boundary; none while only windows with that are open.
   Observer observer() const {
     gt_observer observer = GT_OBSERVER_AUTO;
     detail::check(gt_window_observer(handle_, &observer));

@@ -45,6 +45,7 @@ PyType_Slot slots[] = {
                        "As graphtag.scope, but values that JSON has no form for become text, and with `backward` the autograd\n"
                        "adaptor (set_adaptor) is told of what is within.")},
     {Py_tp_new, reinterpret_cast<void*>(make)},
+    {Py_tp_init, reinterpret_cast<void*>(init_nothing)},
     {Py_tp_dealloc, reinterpret_cast<void*>(destroy_scope)},
     {Py_tp_methods, methods},
     {Py_tp_getset, properties},

@@ -69,6 +69,7 @@ PyGetSetDef properties[] = {
 PyType_Slot slots[] = {
     {Py_tp_doc, const_cast<char*>(kDoc)},
     {Py_tp_new, reinterpret_cast<void*>(make)},
+    {Py_tp_init, reinterpret_cast<void*>(init_nothing)},
     {Py_tp_dealloc, reinterpret_cast<void*>(destroy_scope)},
     {Py_tp_call, reinterpret_cast<void*>(decorate)},
     {Py_tp_methods, methods},

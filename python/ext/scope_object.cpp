@@ -87,6 +87,10 @@ PyObject* make_scope(PyTypeObject* type, PyObject* value, bool any_values, bool 
   return self;
 }
 
+int init_nothing(PyObject*, PyObject*, PyObject*) {
+  return 0;
+}
+
 void destroy_scope(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   Py_DECREF(scope_of(self)->value);

@@ -56,6 +56,9 @@ PyObject* make_scope(PyTypeObject* type, PyObject* value, bool any_values, bool 
 PyObject* enter_scope(PyObject* self, PyObject*);
 PyObject* exit_scope(PyObject* self, PyObject* const*, Py_ssize_t);
 void destroy_scope(PyObject* self);
+// Everything is done in tp_new. Yet each type has an __init__ of its own: PyTorch 2.4's compiler takes one without for a context manager
+// written in Python, and fails.
+int init_nothing(PyObject*, PyObject*, PyObject*);
 PyObject* annotation_of_scope(PyObject* self, void*);
 
 }  // namespace graphtag::python

@@ -7,7 +7,7 @@ from typing import Iterable
 from . import _ext
 
 # The names of gt_observer.
-OBSERVERS = {"auto": 0, "callbacks": 1, "boundary": 2}
+OBSERVERS = {"auto": 0, "callbacks": 1, "boundary": 2, "none": 3}
 _NAMES = {number: name for name, number in OBSERVERS.items()}
 
 
@@ -45,7 +45,7 @@ class Window:
 
     @property
     def observer(self) -> str:
-        """Which observer "auto" came to: "callbacks" or "boundary"."""
+        """Which observer "auto" came to: "callbacks" or "boundary"; "none" while only windows with that are open."""
         if self._handle is None:
             raise RuntimeError("the window is not open")
         return _NAMES[_ext.window_observer(self._handle)]
@@ -61,6 +61,7 @@ def window(observer: str = "auto", *, streams: Iterable[int] = (), all_streams: 
 
     `observer` is "auto" (callbacks if CUPTI's subscription is free, else boundary), "callbacks" (exact everywhere) or "boundary" (disturbs
     nobody; reads graphs at scope boundaries, and wants the capturing CUstreams as ints in `streams`; `all_streams=True` says that they are
-    all of them). Open it before the capture begins and close it before a profiler starts for the first time.
+    all of them) or "none" (observes nothing: keeps scopes, so that a window that opens within them later sees them; works anywhere). Open it
+    before the capture begins and close it before a profiler starts for the first time; one with "none" may stay open.
     """
     return Window(observer, streams=streams, all_streams=all_streams)

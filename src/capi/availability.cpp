@@ -7,7 +7,8 @@ using namespace graphtag::capi;  // NOLINT(google-build-using-namespace)
 
 extern "C" gt_status gt_available(gt_observer observer) noexcept {
   return guard([&] {
-    if (observer > GT_OBSERVER_BOUNDARY) return fail(GT_ERROR_INVALID_ARGUMENT, "none of GT_OBSERVER_*");
+    if (observer > GT_OBSERVER_NONE) return fail(GT_ERROR_INVALID_ARGUMENT, "none of GT_OBSERVER_*");
+    if (observer == GT_OBSERVER_NONE) return gt_status{GT_OK};
     const DriverFacts& facts = RealDriver::of_process().facts();
     if (!facts.can_ask_ids) return fail(GT_ERROR_UNAVAILABLE, "unavailable: " + facts.unavailable);
     if (observer == GT_OBSERVER_CALLBACKS && !facts.can_subscribe) {

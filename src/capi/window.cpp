@@ -9,6 +9,7 @@ using namespace graphtag::capi;  // NOLINT(google-build-using-namespace)
 static_assert(GT_OBSERVER_AUTO == static_cast<int>(ObserverChoice::automatic));
 static_assert(GT_OBSERVER_CALLBACKS == static_cast<int>(ObserverChoice::callbacks));
 static_assert(GT_OBSERVER_BOUNDARY == static_cast<int>(ObserverChoice::boundary));
+static_assert(GT_OBSERVER_NONE == static_cast<int>(ObserverChoice::none));
 
 namespace {
 
@@ -28,7 +29,7 @@ gt_status gt_window_open(const gt_window_options* options, gt_window* window) no
     if (options != nullptr) {
       if (options->size != sizeof(gt_window_options))
         return fail(GT_ERROR_INVALID_SIZE, "gt_window_options.size must be sizeof(gt_window_options)");
-      if (options->observer > GT_OBSERVER_BOUNDARY)
+      if (options->observer > GT_OBSERVER_NONE)
         return fail(GT_ERROR_INVALID_ARGUMENT, "gt_window_options.observer is none of GT_OBSERVER_*");
       if ((options->flags & ~std::uint32_t{GT_WINDOW_ALL_STREAMS}) != 0) {
         return fail(GT_ERROR_INVALID_ARGUMENT, "gt_window_options.flags has an unknown flag");

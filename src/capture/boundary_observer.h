@@ -37,7 +37,7 @@ class BoundaryObserver {
  public:
   BoundaryObserver(Registry& registry, ThreadTable& threads) : registry_(&registry), threads_(&threads) {}
 
-  // Begins an epoch.
+  // Nodes get scopes of this epoch.
   void start(const Driver& driver, std::uint32_t epoch) noexcept;
   // Forgets streams and graphs; exec graphs that were linked stay known, for updates.
   void stop() noexcept;

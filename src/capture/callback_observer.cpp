@@ -39,6 +39,7 @@ const CallbackObserver::Handler CallbackObserver::kHandlers[kGraphEventKinds] = 
 DriverResult CallbackObserver::start(const Driver& driver, std::uint32_t epoch) noexcept {
   driver_.store(&driver, std::memory_order_release);
   epoch_.store(epoch, std::memory_order_release);
+  period_.fetch_add(1, std::memory_order_acq_rel);
   GraphId none;
   can_ask_exec_ids_.store(driver.exec_id(nullptr, none).status != DriverStatus::missing, std::memory_order_relaxed);
   SubscriptionHandle subscription = nullptr;
@@ -69,8 +70,8 @@ void CallbackObserver::on_graph_event(const GraphEvent& event) noexcept {
   const Handler handler = kHandlers[static_cast<std::size_t>(event.kind) % kGraphEventKinds];
   ThreadState* thread = threads_->current();
   if (handler == nullptr) return;
-  if (thread != nullptr && thread->flat_epoch != 0) [[unlikely]] {
-    if (thread->flat_epoch == epoch_.load(std::memory_order_relaxed) && event.kind != GraphEventKind::exec_created) return;
+  if (thread != nullptr && thread->flat_period != 0) [[unlikely]] {
+    if (thread->flat_period == period_.load(std::memory_order_relaxed) && event.kind != GraphEventKind::exec_created) return;
   }
   try {
     if (thread == nullptr) throw std::bad_alloc();
@@ -85,17 +86,17 @@ void CallbackObserver::on_graph_event(const GraphEvent& event) noexcept {
 void CallbackObserver::on_instantiation(GraphHandle graph, bool begins) noexcept {
   ThreadState* thread = threads_->current();
   if (thread == nullptr) return;
-  const std::uint32_t epoch = epoch_.load(std::memory_order_relaxed);
+  const std::uint32_t period = period_.load(std::memory_order_relaxed);
   if (!begins) {
-    if (std::exchange(thread->nested_epoch, 0) == epoch) watch_destructions(-1);
-    thread->flat_epoch = 0;
+    if (std::exchange(thread->nested_period, 0) == period) watch_destructions(-1);
+    thread->flat_period = 0;
     return;
   }
   flush(*thread);
   GraphId id;
   const bool is_flat = can_ask_exec_ids_.load(std::memory_order_relaxed) &&
                        driver_.load(std::memory_order_relaxed)->graph_id(graph, id).ok() && book_.is_flat(id);
-  (is_flat ? thread->flat_epoch : thread->nested_epoch) = epoch;
+  (is_flat ? thread->flat_period : thread->nested_period) = period;
   watch_destructions(is_flat ? 0 : 1);
 }
 
@@ -132,16 +133,17 @@ void CallbackObserver::node_created(ThreadState& thread, const GraphEvent& event
 AnnotationId CallbackObserver::annotation_for(ThreadState& thread, GraphId graph) {
   const std::uint32_t epoch = epoch_.load(std::memory_order_relaxed);
   const AnnotationId own = thread.scopes.current(epoch);
-  const ThreadKey& creator = creator_of(thread, graph, epoch);
+  const ThreadKey& creator = creator_of(thread, graph);
   if (creator.place == nullptr || creator.place == &thread.scopes) [[likely]]
     return own;
   return registry_->merge(creator.place->current_of(creator.owner, epoch), own);
 }
 
-const ThreadKey& CallbackObserver::creator_of(ThreadState& thread, GraphId graph, std::uint32_t epoch) {
+const ThreadKey& CallbackObserver::creator_of(ThreadState& thread, GraphId graph) {
+  const std::uint32_t period = period_.load(std::memory_order_relaxed);
   ThreadState::CreatorCache& cached = thread.creators[graph.value % thread.creators.size()];
-  if (cached.graph != graph || cached.epoch != epoch) [[unlikely]] {
-    cached = {graph, epoch, book_.creator(graph).value_or(ThreadKey{})};
+  if (cached.graph != graph || cached.period != period) [[unlikely]] {
+    cached = {graph, period, book_.creator(graph).value_or(ThreadKey{})};
   }
   return cached.creator;
 }

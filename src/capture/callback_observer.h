@@ -27,7 +27,7 @@ class CallbackObserver final : public GraphObserver {
  public:
   CallbackObserver(Registry& registry, ThreadTable& threads) : registry_(&registry), threads_(&threads) {}
 
-  // Takes the subscription and begins an epoch. One thread at a time for start and stop.
+  // Takes the subscription; nodes get scopes of this epoch. One thread at a time for start and stop.
   DriverResult start(const Driver& driver, std::uint32_t epoch) noexcept;
   // Gives it back. Callbacks that still run elsewhere find everything as it was.
   void stop() noexcept;
@@ -66,7 +66,7 @@ class CallbackObserver final : public GraphObserver {
 
   void watch_destructions(int more) noexcept;
   AnnotationId annotation_for(ThreadState& thread, GraphId graph);
-  const ThreadKey& creator_of(ThreadState& thread, GraphId graph, std::uint32_t epoch);
+  const ThreadKey& creator_of(ThreadState& thread, GraphId graph);
   void keep(const std::vector<CopyWatch::Copy>& copies);
   struct Placed {
     LocalId local;
@@ -84,7 +84,8 @@ class CallbackObserver final : public GraphObserver {
   Registry* registry_;
   ThreadTable* threads_;
   std::atomic<const Driver*> driver_{nullptr};
-  std::atomic<std::uint32_t> epoch_{0};
+  std::atomic<std::uint32_t> epoch_{0};   // of scopes
+  std::atomic<std::uint32_t> period_{0};  // counts up at each start: what a thread kept in an older one is out of date
   std::atomic<std::uint64_t> failures_{0};
   std::atomic<NodeHook> node_hook_{nullptr};
   std::atomic<bool> can_ask_exec_ids_{false};

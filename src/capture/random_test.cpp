@@ -48,6 +48,24 @@ class RandomProgram {
     EXPECT_EQ(rec_.registry.counters().lost, 0U);
   }
 
+  // Scopes begin and end between windows as well as within them: a window that observes nothing keeps them.
+  void check_late_windows(int graphs) {
+    const WindowId kept = rec_.open(ObserverChoice::none);
+    for (int i = 0; i < graphs; ++i) {
+      for (std::uint64_t n = pick(4); n > 0; --n) shuffle(main_);
+      const WindowId window = rec_.open(ObserverChoice::callbacks);
+      std::unique_ptr<PlainGraph> graph = pick(2) == 0 ? captured() : built();
+      live_.push_back(instantiate(*graph));
+      rec_.close(window);
+      ASSERT_FALSE(rec_.cuda.has_subscriber());
+      for (const Exec& exec : live_) ASSERT_EQ(rec_.replay(exec.handle), exec.records);
+    }
+    end_all(main_);
+    rec_.close(kept);
+    EXPECT_EQ(rec_.active_windows, 0U);
+    EXPECT_EQ(rec_.recorder.counters().failures, 0U);
+  }
+
   // What the boundary observer calls `boundary` must be right, and so must what it says to be outside every scope.
   void check_boundary(int graphs, std::uint64_t& sure) {
     rec_.open(ObserverChoice::boundary, streams_, setting_.all_streams);
@@ -305,6 +323,11 @@ RC_GTEST_PROP(RandomPrograms, CallbacksKnowEveryRecordOfCuda132, (std::uint64_t 
   Setting setting;
   setting.fake.has_node_params = true;
   RandomProgram(seed, setting).check_callbacks(12);
+  RC_ASSERT(!testing::Test::HasFailure());
+}
+
+RC_GTEST_PROP(RandomPrograms, WindowsThatOpenWithinScopesSeeThem, (std::uint64_t seed)) {
+  RandomProgram(seed, {}).check_late_windows(12);
   RC_ASSERT(!testing::Test::HasFailure());
 }
 

@@ -1,5 +1,6 @@
 #include "capture/recorder.h"
 
+#include <algorithm>
 #include <atomic>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <mutex>
@@ -34,12 +35,14 @@ struct Recorder::State {
     bool numbering_checked;
   };
   struct Window {
+    bool observes = true;
     bool all_streams = false;
   };
 
   RecordStatus start(ObserverChoice choice);
   RecordStatus start_callbacks();
   void stop();
+  bool is_observed() const;
   void update_streams();
   RecordStatus push(AnnotationId annotation, std::uint64_t handle, ThreadState& thread) noexcept;
   template <typename Change>
@@ -56,7 +59,7 @@ struct Recorder::State {
   // Replaced only between windows; an old one is left alone, as a callback may still use it.
   std::atomic<const DriverInUse*> driver;
   std::atomic<Mode> mode{Mode::off};
-  std::atomic<std::uint32_t> epoch{1};  // counts up when the last window closes: scopes of older epochs have ended
+  std::atomic<std::uint32_t> epoch{1};  // of scopes: counts up when the last window closes, which ends those of older ones
   ThreadTable threads;
   CallbackObserver callbacks{registry, threads};
   BoundaryObserver boundary{registry, threads};
@@ -78,7 +81,7 @@ Recorder::~Recorder() {
 void Recorder::set_driver(Driver driver, bool numbering_checked) noexcept {
   const std::lock_guard lock(state_->mutex);
   const State::DriverInUse* used = state_->driver.load();
-  if (!state_->windows.empty() || (used->driver == driver && used->numbering_checked == numbering_checked)) return;
+  if (state_->mode.load() != Mode::off || (used->driver == driver && used->numbering_checked == numbering_checked)) return;
   if (const auto* next = new (std::nothrow) State::DriverInUse{driver, numbering_checked}) state_->driver.store(next);
 }
 
@@ -107,14 +110,16 @@ void Recorder::State::stop() {
   const Mode was = mode.exchange(Mode::off, std::memory_order_acq_rel);
   if (was == Mode::callbacks) callbacks.stop();
   boundary.stop();
-  epoch.fetch_add(1, std::memory_order_acq_rel);
 }
 
-// With the lock held.
+// Both with the lock held.
+bool Recorder::State::is_observed() const {
+  return std::any_of(windows.begin(), windows.end(), [](const auto& window) { return window.second.observes; });
+}
 void Recorder::State::update_streams() {
-  bool all = !windows.empty();
-  for (const auto& [id, window] : windows) all = all && window.all_streams;
-  boundary.set_all_streams(all);
+  bool all = true;
+  for (const auto& [id, window] : windows) all = all && (window.all_streams || !window.observes);
+  boundary.set_all_streams(all && is_observed());
 }
 
 RecordStatus Recorder::open_window(const WindowOptions& options, WindowId& window) noexcept {
@@ -125,7 +130,8 @@ RecordStatus Recorder::open_window(const WindowOptions& options, WindowId& windo
     if (thread == nullptr) return RecordStatus::out_of_memory;
     state.windows.reserve(state.windows.size() + 1);
     RecordStatus status = RecordStatus::ok;
-    if (state.windows.empty()) {
+    const bool observes = options.observer != ObserverChoice::none;
+    if (observes && state.mode.load() == Mode::off) {
       status = state.start(options.observer);
     } else if (options.observer == ObserverChoice::callbacks && state.mode.load() == Mode::boundary) {
       state.boundary.read_boundary(*thread);
@@ -133,7 +139,7 @@ RecordStatus Recorder::open_window(const WindowOptions& options, WindowId& windo
     }
     if (status != RecordStatus::ok) return status;
     const std::uint64_t id = ++state.last_window;
-    state.windows[id] = {options.all_streams};
+    state.windows[id] = {observes, options.all_streams};
     state.update_streams();
     if (state.mode.load() == Mode::boundary) {
       for (const StreamHandle stream : options.streams) state.boundary.add_stream(*thread, stream);
@@ -154,11 +160,9 @@ RecordStatus Recorder::close_window(WindowId window) noexcept {
   settle();
   state.windows.erase(found);
   __atomic_store_n(active_windows_, static_cast<std::uint32_t>(state.windows.size()), __ATOMIC_RELEASE);
-  if (state.windows.empty()) {
-    state.stop();
-  } else {
-    state.update_streams();
-  }
+  state.update_streams();
+  if (!state.is_observed() && state.mode.load() != Mode::off) state.stop();
+  if (state.windows.empty()) state.epoch.fetch_add(1, std::memory_order_acq_rel);
   return RecordStatus::ok;
 }
 
@@ -176,7 +180,8 @@ RecordStatus Recorder::add_stream(WindowId window, StreamHandle stream) noexcept
 RecordStatus Recorder::observer_of(WindowId window, ObserverChoice& observer) const noexcept {
   const std::lock_guard lock(state_->mutex);
   if (!state_->windows.contains(static_cast<std::uint64_t>(window))) return RecordStatus::invalid_handle;
-  observer = state_->mode.load() == Mode::callbacks ? ObserverChoice::callbacks : ObserverChoice::boundary;
+  constexpr ObserverChoice kObservers[] = {ObserverChoice::none, ObserverChoice::callbacks, ObserverChoice::boundary};
+  observer = kObservers[static_cast<std::size_t>(state_->mode.load())];  // by Mode
   return RecordStatus::ok;
 }
 

@@ -34,7 +34,12 @@ enum class RecordStatus : std::uint8_t {
   out_of_memory,
 };
 
-enum class ObserverChoice : std::uint8_t { automatic, callbacks, boundary };
+enum class ObserverChoice : std::uint8_t {
+  automatic,
+  callbacks,
+  boundary,
+  none,  // nothing is observed for this window: it keeps scopes, for windows that open within them
+};
 
 struct WindowOptions {
   ObserverChoice observer = ObserverChoice::automatic;
@@ -60,7 +65,7 @@ class Recorder {
   // of open windows, for callers that test it inline; null: a counter of its own. Both driver and registry outlive the recorder,
   // and a recorder that ever subscribed outlives every thread that may be inside a callback.
   Recorder(Driver driver, Registry& registry, bool numbering_checked, std::uint32_t* active_windows = nullptr);
-  // A better driver was found since (a library was loaded later). Only while no window is open; ignored else.
+  // A better driver was found since (a library was loaded later). Only while nothing is observed; ignored else.
   void set_driver(Driver driver, bool numbering_checked) noexcept;
   ~Recorder();
   Recorder(const Recorder&) = delete;
@@ -68,13 +73,13 @@ class Recorder {
 
   // --- windows ---
 
-  // The first open window chooses the observer, and those that open beside it share it: a window that asks for the boundary
+  // The first open window that wants an observer chooses it, and those that open beside it share it: a window that asks for the boundary
   // observer while callbacks run gets callbacks, and one that asks for callbacks ends a boundary observer's work.
   RecordStatus open_window(const WindowOptions& options, WindowId& window) noexcept;
-  // The last one to close ends all scopes and gives the CUPTI subscription back.
+  // The last one that has an observer gives the CUPTI subscription back; the last one of all ends all scopes.
   RecordStatus close_window(WindowId window) noexcept;
   RecordStatus add_stream(WindowId window, StreamHandle stream) noexcept;
-  // ObserverChoice::callbacks or boundary.
+  // ObserverChoice::callbacks or boundary; none while nothing is observed.
   RecordStatus observer_of(WindowId window, ObserverChoice& observer) const noexcept;
   bool active() const noexcept { return __atomic_load_n(active_windows_, __ATOMIC_RELAXED) != 0; }
 

@@ -30,13 +30,13 @@ struct ThreadState {
   // Of the callback observer.
   struct CreatorCache {
     GraphId graph;
-    std::uint32_t epoch = 0;
+    std::uint32_t period = 0;
     ThreadKey creator;
   };
   std::array<CreatorCache, 8> creators;  // by the low bits of the graph's id
   CopyWatch copies;
-  // The epoch in which this thread instantiates a graph that holds none, or one that may; 0: it does not.
-  std::uint32_t flat_epoch = 0, nested_epoch = 0;
+  // The observer's period in which this thread instantiates a graph that holds none, or one that may; 0: it does not.
+  std::uint32_t flat_period = 0, nested_period = 0;
 
   // Written by the thread alone, read by all.
   std::atomic<std::uint64_t> nodes_seen{0}, scopes_begun{0};

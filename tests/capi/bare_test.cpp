@@ -54,6 +54,20 @@ TEST_F(Bare, WindowsDoNotOpenAndScopesDoNothing) {
   EXPECT_EQ(gt_link_exec(&graph, &graph), GT_ERROR_UNAVAILABLE);
 }
 
+TEST_F(Bare, ScopesAreKeptForWindowsToCome) {
+  EXPECT_EQ(gt_available(GT_OBSERVER_NONE), GT_OK);
+  gt_window_options options{};
+  options.size = sizeof options;
+  options.observer = GT_OBSERVER_NONE;
+  gt_window window{0};
+  EXPECT_EQ(gt_window_open(&options, &window), GT_OK);
+  EXPECT_NE(gt_active(), 0);
+  EXPECT_EQ(gt_scope_begin_name("decoder", GT_NUL), GT_OK);
+  EXPECT_EQ(gt_scope_end(), GT_OK);
+  EXPECT_EQ(gt_window_close(window), GT_OK);
+  EXPECT_EQ(gt_active(), 0);
+}
+
 TEST_F(Bare, TheDoctorSaysWhatToDo) {
   const json report = json_of(
       [](char* b, size_t c, size_t* l) { return gt_doctor_json(GT_DOCTOR_INIT_CUDA | GT_DOCTOR_TRY_SUBSCRIBE, b, c, l); });

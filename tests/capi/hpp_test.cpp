@@ -100,6 +100,16 @@ TEST_F(Hpp, WindowsMoveAndCloseOnce) {
   EXPECT_FALSE(gt::active());
 }
 
+TEST_F(Hpp, AWindowThatObservesNothingKeepsScopes) {
+  gt::Window kept{{.observer = gt::Observer::none}};
+  EXPECT_EQ(kept.observer(), gt::Observer::none);
+  gt::Scope around{"around"};
+  gt::Window late;
+  EXPECT_EQ(gt::Scope::current(), gt::Annotation{"around"});
+  late.close();
+  EXPECT_EQ(gt::Scope::current(), gt::Annotation{"around"});
+}
+
 TEST_F(Hpp, ScopesAreTakenToOtherThreads) {
   gt::Window window;
   gt::Scope here{"outer"};

@@ -120,7 +120,7 @@ class Caller {
 
   const gt_window_options* options() {
     options_.size = pick(4) ? sizeof options_ : random_() >> pick(64);
-    options_.observer = static_cast<gt_observer>(pick(4));
+    options_.observer = static_cast<gt_observer>(pick(5));
     options_.flags = static_cast<uint32_t>(pick(3));
     options_.streams = pick(2) ? reinterpret_cast<const void* const*>(&stream_) : nullptr;
     options_.stream_count = pick(2);

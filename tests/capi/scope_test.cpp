@@ -155,6 +155,37 @@ TEST_F(Scopes, WindowsNestAndCloseOnce) {
   EXPECT_EQ(gt_active(), 0);
 }
 
+TEST_F(Scopes, AreKeptForAWindowThatOpensWithinThem) {
+  const gt_window kept = open_window(GT_OBSERVER_NONE);
+  EXPECT_NE(gt_active(), 0);
+  EXPECT_FALSE(cuda().has_subscriber());
+  gt_observer observer = 9;
+  EXPECT_EQ(gt_window_observer(kept, &observer), GT_OK);
+  EXPECT_EQ(observer, gt_observer{GT_OBSERVER_NONE});
+  EXPECT_EQ(gt_scope_begin_name("around", GT_NUL), GT_OK);
+
+  const gt_window late = open_window();
+  EXPECT_TRUE(cuda().has_subscriber());
+  EXPECT_EQ(gt_window_observer(kept, &observer), GT_OK);
+  EXPECT_EQ(observer, gt_observer{GT_OBSERVER_CALLBACKS}) << "it is shared";
+  const StreamHandle stream = cuda().stream_create();
+  ASSERT_TRUE(cuda().begin_capture(stream));
+  cuda().launch(stream, NodeType::kernel, 1);
+  const ExecHandle exec = cuda().instantiate(cuda().end_capture(stream));
+  EXPECT_EQ(gt_window_close(late), GT_OK);
+  EXPECT_FALSE(cuda().has_subscriber()) << "a profiler may come now";
+  EXPECT_EQ(name_of(cuda().replay(exec)[0].id.value), R"({"name":"around","graphtag.path":["around"]})");
+
+  EXPECT_EQ(current(), "around");
+  EXPECT_EQ(gt_scope_end(), GT_OK);
+  EXPECT_EQ(gt_scope_end(), GT_ERROR_NO_SCOPE);
+  EXPECT_EQ(gt_scope_begin_name("left open", GT_NUL), GT_OK);
+  EXPECT_EQ(gt_window_close(kept), GT_OK);
+  EXPECT_EQ(gt_active(), 0);
+  open_window();
+  EXPECT_EQ(current(), "-") << "the last window's end ended it";
+}
+
 TEST_F(Scopes, WindowOptionsAreLookedAt) {
   gt_window window{3};
   gt_window_options options{};
@@ -162,7 +193,7 @@ TEST_F(Scopes, WindowOptionsAreLookedAt) {
   options.size = sizeof options + 8;
   EXPECT_EQ(gt_window_open(&options, &window), GT_ERROR_INVALID_SIZE);
   options.size = sizeof options;
-  options.observer = 3;
+  options.observer = 4;
   EXPECT_EQ(gt_window_open(&options, &window), GT_ERROR_INVALID_ARGUMENT);
   options.observer = GT_OBSERVER_BOUNDARY;
   options.flags = 2;

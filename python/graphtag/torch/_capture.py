@@ -10,7 +10,7 @@ import torch
 
 from .._annotation import plain
 from .._errors import Error
-from . import _config, _lifetime, _recording, _stacks
+from . import _config, _kept_scopes, _lifetime, _recording, _stacks
 
 # torch's own, whatever install() puts in their place.
 torch_graph = torch.cuda.graph
@@ -19,6 +19,13 @@ _GRAPH_PARAMETERS = inspect.signature(torch_graph.__init__).parameters
 
 # install(every_capture=True): captures that do not ask for annotations record them too.
 every_capture = False
+
+
+def record_every_capture(enabled: bool) -> None:
+    """From now on captures record whether they ask for it or not, and name their work by all scopes around them; or only those that ask."""
+    global every_capture
+    every_capture = enabled
+    _kept_scopes.keep(enabled)
 
 
 class graph(torch_graph):

@@ -10,7 +10,7 @@ from ._registry import is_available
 
 def enable_annotations(enabled: bool = True) -> None:
     """Every capture records from here on, whether it asks for it or not."""
-    _capture.every_capture = bool(enabled)
+    _capture.record_every_capture(bool(enabled))
 
 
 def _is_tools_id_unavailable() -> bool:

@@ -32,10 +32,11 @@ def install(*, every_capture: bool = False, collectives: bool = True) -> None:
     """From here on torch.cuda.graph, torch.cuda.make_graphed_callables and torch.cuda.graph_annotations are graphtag's.
 
     The module (and its private twin torch.cuda._graph_annotations) is made where torch has none. With `every_capture` captures that do not say
-    enable_annotations record too, such as those of torch.compile(mode="reduce-overhead"). With `collectives` captured collectives are named. Call
-    it before the program does `from torch.cuda import graph`. A second call changes the options alone. uninstall() puts all back.
+    enable_annotations record too, such as those of torch.compile(mode="reduce-overhead"), under the scopes around the call that makes them: for that
+    scopes are kept all the time, each of which then costs what it does in a capture. With `collectives` captured collectives are named. Call it
+    before the program does `from torch.cuda import graph`. A second call changes the options alone. uninstall() puts all back.
     """
-    _capture.every_capture = every_capture
+    _capture.record_every_capture(every_capture)
     _collectives.annotate_collectives(collectives)
     if _replaced:
         return
@@ -52,7 +53,7 @@ def install(*, every_capture: bool = False, collectives: bool = True) -> None:
 
 def uninstall() -> None:
     """Puts back what install() replaced. Without an install() it does nothing."""
-    _capture.every_capture = False
+    _capture.record_every_capture(False)
     _collectives.annotate_collectives(False)
     while _replaced:
         owner, name, before = _replaced.pop()

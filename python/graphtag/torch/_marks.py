@@ -11,7 +11,7 @@ import torch
 
 from .. import _ext
 from .._annotation import decorate_with, plain
-from . import _recording
+from . import _kept_scopes, _recording
 
 # Lanes begin above the ids that streams without graphs were seen to have.
 _FIRST_LANE = 60
@@ -152,21 +152,21 @@ class Region:
         self._local = threading.local()
 
     def __enter__(self) -> None:
-        inner: Any = None
+        # Where scopes are kept for captures to come, what is within may be eager, captured or both.
+        inner: list[Any] = []
         if _ext.active():
-            inner = Mark(self._annotation, True)
-        elif torch.autograd.profiler._is_profiler_enabled:
-            inner = torch.profiler.record_function(self._range_name)
-        if inner is not None:
-            inner.__enter__()
+            inner.append(Mark(self._annotation, True))
+        if torch.autograd.profiler._is_profiler_enabled and not _kept_scopes.is_recording():
+            inner.append(torch.profiler.record_function(self._range_name))
+        for one in inner:
+            one.__enter__()
         if not hasattr(self._local, "open"):
             self._local.open = []
         self._local.open.append(inner)
 
     def __exit__(self, *error: object) -> None:
-        inner = self._local.open.pop()
-        if inner is not None:
-            inner.__exit__(*error)
+        for one in reversed(self._local.open.pop()):
+            one.__exit__(*error)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return decorate_with(lambda: Region(self._annotation), function)

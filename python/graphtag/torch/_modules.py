@@ -51,8 +51,9 @@ def annotate_modules(model: torch.nn.Module, prefix: str = "", pattern: str | No
     work as mark_kernels does, eager work under a profiler as region does.
 
     `pattern` (a regular expression) keeps the modules whose full name has a match. The model itself is named `prefix`, or not at all. Containers
-    whose forward is never called (ModuleList) name nothing themselves. Under torch.compile each named module breaks the graph: work that
-    the compiler captures as a whole stays unnamed, and `graphtag check` counts it as outside-scope. Returns what undoes it: .remove().
+    whose forward is never called (ModuleList) name nothing themselves. Under torch.compile each named module breaks the graph, and its parts are
+    compiled each by itself; with mode="reduce-overhead" they are captured each by itself, and named under install(every_capture=True). What
+    stays unnamed `graphtag check` counts as outside-scope. Returns what undoes it: .remove().
     """
     matches = re.compile(pattern).search if pattern is not None else lambda name: True
     added = ModuleAnnotations()

@@ -6,7 +6,7 @@ from typing import Any, Iterator, Mapping
 
 from .. import _ext
 from .._live import annotation_of, available, resolve
-from . import _lifetime
+from . import _kept_scopes, _lifetime
 
 
 # Of counters(): none of them stays the same when what is recorded changes.
@@ -35,10 +35,10 @@ class _AnnotationsView(Mapping[int, "list[dict[str, Any]]"]):
         self._handles: dict[int, int] = {}
 
     def _now(self) -> dict[int, int]:
-        """Node id -> annotation's handle. Read again where something has changed: while a window is open that is always."""
+        """Node id -> annotation's handle. Read again where something has changed: while a capture records that is always."""
         counted = _ext.counters()
         state = (_lifetime.changes(), *(counted[name] for name in _COUNTS))
-        if _ext.active() or state != self._state:
+        if _kept_scopes.is_recording() or state != self._state:
             self._handles, self._state = _read(), state
         return self._handles
 

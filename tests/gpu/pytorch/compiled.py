@@ -106,60 +106,119 @@ def backward_of_a_compiled_function_is_its_regions():
     return str(dict(found))
 
 
-@check(device_only=True)
-def graph_trees_of_reduce_overhead():
-    """Captures that torch.compile makes: recorded by install(every_capture=True), and counted as outside every scope."""
+def steps_of_graph_trees(step):
+    """The records of one step of a program compiled with mode="reduce-overhead", all of whose captures are recorded: those in graphs, and all."""
     gat.install(every_capture=True)
     try:
-
-        @torch.compile(mode="reduce-overhead")
-        def compiled(data):
-            return (data @ data).relu()
-
-        data = torch.ones(64, 64, device=DEVICE)
-        with torch.no_grad():
-            for _ in range(4):
-                torch.compiler.cudagraph_mark_step_begin()
-                compiled(data)
-            recorder().take()
+        # Compiled, run eagerly, captured: a step each, and more where a function is met late.
+        for _ in range(5):
             torch.compiler.cudagraph_mark_step_begin()
-            compiled(data)
-        records = [record for record in recorder().take() if record.node_id]
-        assert records, "nothing ran in a graph"
-        origins = Counter(graphtag.resolve(record.node_id).origin for record in records)
-        assert set(origins) <= {"outside-scope"}, origins
+            step()
+        torch.cuda.synchronize()
+        recorder().take()
+        torch.compiler.cudagraph_mark_step_begin()
+        step()
+        torch.cuda.synchronize()
+        every = recorder().take()
+        skips = torch._dynamo.utils.counters["inductor"]["cudagraph_skips"]
+        graphed = [record for record in every if record.node_id]
+        assert graphed, f"{len(every)} kernels ran, none in a graph; inductor skipped {skips} graphs"
         document = json.loads(graphtag._ext.snapshot_json())
         assert document.get("graphs"), "the captures of graph trees were not seen"
-        return f"{len(records)} kernels: {dict(origins)}"
+        return graphed, every
     finally:
         gat.uninstall()
 
 
 @check(device_only=True)
-def a_graph_tree_within_a_module_scope():
-    """annotate_modules under reduce-overhead: the capture happens within a module's call, and its window opens after the scope. What stays unnamed is
-    reported, never misnamed."""
-    net, data = model(), torch.ones(16, 64, device=DEVICE)
-    gat.install(every_capture=True)
-    try:
-        with gat.annotate_modules(net, prefix="m"), torch.no_grad():
-            compiled = torch.compile(net, mode="reduce-overhead")
-            for _ in range(4):
-                torch.compiler.cudagraph_mark_step_begin()
-                compiled(data)
-            recorder().take()
-            torch.compiler.cudagraph_mark_step_begin()
+def graph_trees_of_reduce_overhead():
+    """The captures that torch.compile makes are named by the scope around the call; without one they are outside of every scope."""
+
+    @torch.compile(mode="reduce-overhead")
+    def compiled(data):
+        return (data @ data).relu()
+
+    data = torch.ones(64, 64, device=DEVICE)
+
+    def within_a_scope():
+        with torch.no_grad(), gat.mark_kernels({"name": "around", "bs": 64}), graphtag.scope("compiled"):
             compiled(data)
-        every = recorder().take()
-        records = [record for record in every if record.node_id]
-        skips = torch._dynamo.utils.counters["inductor"]["cudagraph_skips"]
-        assert records or skips, f"{len(every)} kernels ran, none in a graph, and nothing was skipped"
-        found = Counter((graphtag.resolve(record.node_id).annotation or {}).get("name") for record in records)
-        assert set(found) <= {None, "m", "m.0", "m.1", "m.2"}, found
-        origins = Counter(graphtag.resolve(record.node_id).origin for record in records)
-        return f"{len(records)} of {len(every)} kernels in graphs: {dict(found)}, {dict(origins)}; {skips} skips"
-    finally:
-        gat.uninstall()
+
+    graphed, _ = steps_of_graph_trees(within_a_scope)
+    found = [graphtag.resolve(record.node_id) for record in graphed]
+    assert all(one.annotation == {"name": "compiled", "bs": 64} and one.path == ("around", "compiled") for one in found), found
+
+    @torch.compile(mode="reduce-overhead")
+    def another(data):
+        return (data @ data).sin()
+
+    def outside():
+        with torch.no_grad():
+            another(data)
+
+    unnamed, _ = steps_of_graph_trees(outside)
+    origins = Counter(graphtag.resolve(record.node_id).origin for record in unnamed)
+    assert set(origins) <= {"outside-scope"}, origins
+    return f"{len(graphed)} kernels named, {len(unnamed)} outside"
+
+
+@check(device_only=True)
+def graph_trees_of_a_forward_and_its_backward():
+    """The forward's scope, which is around the call alone, names the backward's graph too."""
+    linear, data = torch.nn.Linear(64, 96).to(DEVICE), torch.ones(16, 64, device=DEVICE)
+    compiled = torch.compile(lambda x: torch.sigmoid(linear(x)).sum(), mode="reduce-overhead")
+
+    def step():
+        linear.zero_grad(set_to_none=True)
+        with gat.mark_kernels("around"):
+            loss = compiled(data)
+        loss.backward()
+
+    graphed, every = steps_of_graph_trees(step)
+    found = names_of(graphed)
+    assert set(found) == {("around", None), ("around", "backward")}, found
+    return f"{dict(found)}, {len(every) - len(graphed)} kernels outside of graphs"
+
+
+class Layer(torch.nn.Module):
+    """Of a program's own: of modules that torch itself has, PyTorch before 2.15 compiles none by itself, as annotate_modules' graph breaks ask for."""
+
+    def __init__(self, inputs, outputs):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.randn(outputs, inputs))
+
+    def forward(self, data):
+        return torch.nn.functional.gelu(data @ self.weight.t())
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = Layer(64, 96), Layer(96, 32)
+
+    def forward(self, data):
+        return self.second(self.first(data)).sin()
+
+
+@check(device_only=True)
+def graph_trees_of_named_modules():
+    """annotate_modules under reduce-overhead: each module breaks the compiler's graph, each piece is a graph of its own, and has its module's name."""
+    net, data = Model().to(DEVICE), torch.ones(16, 64, device=DEVICE)
+    with gat.annotate_modules(net, prefix="m"):
+        compiled = torch.compile(net, mode="reduce-overhead")
+
+        def step():
+            with torch.no_grad():
+                compiled(data)
+
+        graphed, every = steps_of_graph_trees(step)
+        found = Counter((graphtag.resolve(record.node_id).annotation or {}).get("name") for record in graphed)
+        graphs = {record.node_id >> 32: set() for record in graphed}
+        for record in graphed:
+            graphs[record.node_id >> 32].add((graphtag.resolve(record.node_id).annotation or {}).get("name"))
+    assert set(found) == {"m", "m.first", "m.second"}, found
+    assert sorted(map(sorted, graphs.values())) == [["m"], ["m.first"], ["m.second"]], graphs
+    return f"{len(graphed)} of {len(every)} kernels in {len(graphs)} graphs: {dict(found)}"
 
 
 if __name__ == "__main__":
