@@ -357,9 +357,9 @@ enum {
 typedef struct gt_record_options {
   size_t size;           /* sizeof(gt_record_options) */
   uint32_t flags;        /* GT_RECORD_* */
-  uint32_t buffer_count; /* buffers that CUPTI fills, all taken at the beginning: 2 to 4096; 0: 24 */
+  uint32_t buffer_count; /* buffers that CUPTI fills, all taken at the beginning: 2 to 4096; 0: 64 */
   uint32_t
-      buffer_bytes; /* of each: 4 KiB to 64 MiB, in multiples of 8; 0: 1 MiB. A record takes about 200 bytes. When all are full, CUPTI
+      buffer_bytes; /* of each: 4 KiB to 64 MiB, in multiples of 8; 0: 512 KiB. A record takes about 200 bytes. When all are full, CUPTI
                             drops records, and counts them. */
   uint32_t flush_ms;  /* how often what was recorded is written: 10 to 60 000; 0: 1000 */
   uint64_t max_bytes; /* 0: no limit. Else at least 1 MiB: a ring of segments, "app.1.pftrace", "app.2.pftrace" ..., each of which

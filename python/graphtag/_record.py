@@ -88,7 +88,7 @@ def record(
 
     `api`: CUDA calls of the host too (names outside graphs need them). `annotations`: at the end an annotation file beside it,
     .annotations.json for .pftrace. `metadata`: a JSON object for the trace. `max_bytes`: 0, or a ring of segments that keeps the newest; `flush_ms`:
-    how often it writes (0: 1000); `buffer_count` and `buffer_bytes`: what CUPTI fills (0: 24 of 1 MiB).
+    how often it writes (0: 1000); `buffer_count` and `buffer_bytes`: what CUPTI fills (0: 64 of 512 KiB).
     """
     options = {
         "api": bool(api), "annotations": bool(annotations), "buffer_count": int(buffer_count), "buffer_bytes": int(buffer_bytes),

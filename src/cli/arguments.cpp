@@ -233,7 +233,7 @@ void add_run(CLI::App& verb, RunArguments& run) {
                                          "'" + text + "' is not COUNT or COUNTxSIZE (2 to 4096 of 4K to 64M), such as 64x1M");
             run.buffers = *buffers;
           },
-          "Buffers that CUPTI fills; more of them where records were dropped")
+          "Buffers that CUPTI fills (64x512K); more of them where records were dropped")
       ->type_name("COUNT[xSIZE]");
   verb.add_option("--nvtx-domains", run.nvtx_domains, "Only ranges of these NVTX domains; 'default' is the one without a name")
       ->type_name("A,B,..");

@@ -34,8 +34,9 @@ std::string_view to_string(RecordingState state);
 struct RecordingOptions {
   std::string path;
   std::uint64_t max_bytes = 0;  // 0: no limit
-  std::uint32_t buffer_count = 128;
-  std::uint32_t buffer_bytes = std::uint32_t{256} << 10;
+  // CUPTI fills one a thread that calls CUDA; each that it gives back costs the launching thread about 60 us.
+  std::uint32_t buffer_count = 64;
+  std::uint32_t buffer_bytes = std::uint32_t{512} << 10;
   std::chrono::milliseconds flush_period{1000};
   std::size_t chapter_bytes = std::size_t{32} << 20;  // after which a chapter whose strings have used up their numbers ends
   bool api = true;

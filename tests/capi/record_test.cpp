@@ -322,6 +322,23 @@ TEST_F(RecordTest, ItEndsWithTheProcess) {
   EXPECT_TRUE(std::filesystem::exists(folder_ / "app.annotations.json"));
 }
 
+// What the header says of 0, and what the recording says of itself.
+TEST_F(RecordTest, TakesTheBuffersThatTheHeaderTellsOf) {
+  const auto buffers = [&] {
+    for (const graphtag::testing::DecodedEvent& event : decoded().events) {
+      if (event.name == "graphtag.begin") return std::pair(event.args.at("buffers"), event.args.at("buffer_bytes"));
+    }
+    return std::pair<json, json>();
+  };
+  end(begin());
+  EXPECT_EQ(buffers(), std::pair(json(64), json(512 << 10)));
+  gt_record_options wanted = options();
+  wanted.buffer_count = 3;
+  wanted.buffer_bytes = 4096;
+  end(begin(wanted));
+  EXPECT_EQ(buffers(), std::pair(json(3), json(4096)));
+}
+
 TEST_F(RecordTest, AChildOfForkRecordsNothingAndDisturbsNothing) {
   const gt_recording recording = begin();
   launch(1);
