@@ -11,6 +11,11 @@ import torch
 import torch.distributed._functional_collectives as functional
 
 
+@pytest.fixture(autouse=True)
+def collectives_of_cpu_tensors(monkeypatch):
+    monkeypatch.setattr(gat._functional, "_KEYS", ["CPU"])
+
+
 @pytest.fixture(scope="module")
 def group(tmp_path_factory):
     store = torch.distributed.FileStore(str(tmp_path_factory.mktemp("store") / "store"), 1)
@@ -91,10 +96,68 @@ def test_functional_collectives_say_the_same(group, operator):
     assert len(ours) == 1 and ours == theirs
 
 
+GRAPHS_THAT_COMMUNICATE = {
+    # forward -> (the collective of its backward, In and Out msg nelems)
+    "all_to_all_single_autograd": (lambda x, group: functional.all_to_all_single_autograd(x, [6], [6], group), "all_to_allv", 6, 6),
+    "all_gather_tensor_autograd": (lambda x, group: functional.all_gather_tensor_autograd(x, 0, group), "_reduce_scatter_base", 6, 6),
+    "reduce_scatter_tensor_autograd": (lambda x, group: functional.reduce_scatter_tensor_autograd(x, "sum", 0, group), "_allgather_base", 6, 6),
+}
+
+
+if torch.__version__.startswith("2.4."):
+    del GRAPHS_THAT_COMMUNICATE["all_gather_tensor_autograd"]  # its own wait fails there, graphtag or not
+
+
+@pytest.mark.parametrize("forward", GRAPHS_THAT_COMMUNICATE)
+def test_the_backward_of_functional_collectives_is_named(group, forward):
+    """C++ calls it, on whatever thread autograd runs."""
+    call, collective, inputs, outputs = GRAPHS_THAT_COMMUNICATE[forward]
+
+    def step():
+        x = torch.ones(6, requires_grad=True)
+        found = call(x, group)
+        functional.wait_tensor(found).backward(torch.ones(6))
+        assert torch.equal(x.grad, torch.ones(6))
+
+    _, backward = said(step)
+    assert (backward["Collective name"], backward["In msg nelems"], backward["Out msg nelems"]) == (collective, inputs, outputs)
+    assert backward["Process Group Name"] == group.group_name
+
+
 def test_functional_operators_are_torchs_own_outside_captures(group):
-    before = torch.ops._c10d_functional.all_reduce
-    assert said(lambda: torch.ops._c10d_functional.all_reduce.default(torch.ones(2), "sum", group.group_name))
-    assert torch.ops._c10d_functional.all_reduce is before
+    def has_ours():
+        return torch._C._dispatch_has_kernel_for_dispatch_key("_c10d_functional::all_reduce", "CPU")
+
+    seen = []
+    assert said(lambda: seen.append(has_ours()) or torch.ops._c10d_functional.all_reduce.default(torch.ones(2), "sum", group.group_name))
+    assert seen == [True, False]
+
+
+def test_operators_with_a_kernel_of_somebody_elses_keep_it(group):
+    library, seen = torch.library.Library("_c10d_functional", "IMPL"), []
+    library.impl("all_reduce", lambda *arguments: seen.append(arguments) or arguments[0].clone(), "CPU")
+    try:
+        assert said(lambda: torch.ops._c10d_functional.all_reduce.default(torch.ones(2), "sum", group.group_name)) == []
+        assert len(seen) == 2
+    finally:
+        library._destroy()
+
+
+def test_what_coalesced_collectives_do_at_once_is_named_too(group, monkeypatch):
+    """NCCL with one rank copies before the coalescing ends."""
+    for method in ("_start_coalescing", "_end_coalescing"):
+        monkeypatch.setattr(torch.distributed.ProcessGroup, method, lambda *_: None)
+
+    def coalesced():
+        group._start_coalescing(torch.device("cpu"))
+        group.allreduce([torch.ones(5)]).wait()
+        group.allreduce([torch.ones(7)]).wait()
+        group._end_coalescing(torch.device("cpu"))
+
+    each = annotations_open_in(coalesced, method="allreduce")
+    assert [(one["Collective name"], one["In msg nelems"]) for one in each[:2]] == [("allreduce", 5), ("allreduce", 7)]
+    *_, whole = said(coalesced)
+    assert (whole["Collective name"], whole["In msg nelems"], whole["Coalesced ops"]) == ("allreduce", 12, 2)
 
 
 def test_a_functional_collective_with_wrong_arguments_says_so_itself(group):

@@ -1,7 +1,7 @@
 """annotate_collectives: each captured collective carries the metadata that Kineto writes for eager ones.
 
-The process group's own methods are wrapped: whatever calls them from Python (torch.distributed, FSDP, DDP's hooks) is seen, on any torch version.
-Eager collectives pass through: Kineto names those itself.
+The process group's own methods are wrapped: whatever calls them from Python (torch.distributed, FSDP, DDP's hooks) is seen, on any torch version; so
+are functional collectives (_functional). Eager ones pass through: Kineto names those itself.
 """
 from __future__ import annotations
 
@@ -245,20 +245,12 @@ def _wrap(method: str, original: Any) -> Any:
         call = read(args, kwargs)
         coalesced = _pending().get(id(self))
         if coalesced is not None:
-            # Nothing is launched before the end of the coalescing.
+            # What is coalesced is launched at its end; but with one rank NCCL copies at once.
             coalesced.append((name, call))
-            return original(self, *args, **kwargs)
         with _scope(self, metadata(self, name, call, _is_asynchronous(args, kwargs))):
             return original(self, *args, **kwargs)
 
     return collective
-
-
-def _group_of(value: Any) -> Any:
-    """The process group that a functional collective names: itself, or its name."""
-    if not isinstance(value, str):
-        return value
-    return torch.distributed.distributed_c10d._resolve_process_group(value)
 
 
 def _functional_scope(operator: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -266,7 +258,7 @@ def _functional_scope(operator: str, args: tuple[Any, ...], kwargs: dict[str, An
     if not _is_captured():
         return contextlib.nullcontext()
     try:
-        group = _group_of(kwargs.get("group_name", args[-1] if args else None))
+        group = torch.distributed.distributed_c10d._resolve_process_group(args[-1])
         base, inputs = _functional.base_of(operator), _tensors(args[0])
         call = _Call(inputs, _functional.outputs_of(base, inputs, args))
         if base == "broadcast":
@@ -282,7 +274,7 @@ def _functional_scope(operator: str, args: tuple[Any, ...], kwargs: dict[str, An
 
 def capture_begins() -> bool:
     """A recorded capture begins: are functional collectives watched from here on? Then capture_ends() is due."""
-    if not _originals:
+    if not _originals or not torch.distributed.is_initialized():
         return False
     _functional.watch(_functional_scope)
     return True
@@ -324,7 +316,7 @@ def annotate_collectives(enabled: bool = True, *, lanes: bool = False) -> None:
     """Names each captured collective of torch.distributed (point-to-point and coalesced ones too), with the keys of Kineto's eager ones.
 
     With `lanes` each process group gets a display lane of its own (get_stream_for_pg). False takes it all out again. Collectives outside a recorded
-    capture are left alone, and so are those that C++ calls by itself (the backward of functional collectives, torch.compile's cpp_wrapper).
+    capture are left alone, and so is an all_reduce of torch.compile's cpp_wrapper, which calls C++ by itself.
     """
     global _lanes
     _lanes = lanes

@@ -1,18 +1,28 @@
-"""Functional collectives (torch.ops._c10d_functional: DTensor's, and those of compiled code), which pass the process group's methods by.
+"""Functional collectives (torch.ops._c10d_functional: DTensor's, those of compiled code, and their backward), which pass the process group's
+methods by.
 
-While a capture records, the operators' names in that namespace lead to wrappers that open the scope; code that is running already, compiled
-or not, looks its operators up there at each call.
+While a capture records, each operator has a kernel of ours before torch's own, in torch's dispatcher: so calls are seen from wherever they come,
+Python or C++. Not those that reach no dispatcher: of torch.compile's cpp_wrapper its all_reduce.
 """
 from __future__ import annotations
 
 import threading
-from typing import Any, Callable
+from typing import Any, Callable, ContextManager
 
 import torch
 
+# Around a call: (operator's name, its arguments, its keyword arguments) -> a context manager.
+Scope = Callable[[str, "tuple[Any, ...]", "dict[str, Any]"], ContextManager[Any]]
+
 _lock = threading.Lock()
 _users = 0
-_replaced: list[tuple[Any, str, Any]] = []
+_library: Any = None  # holds our kernels; they go with it
+
+_NAMESPACE = "_c10d_functional"
+# Work in graphs is of CUDA tensors.
+_KEYS = ["CUDA"]
+# torch's kernels are the same for all backends: those of one that is not here lead past ours to them.
+_TORCHS_OWN = torch._C.DispatchKeySet(torch._C.DispatchKey.PrivateUse3)
 
 # Operator (an ending "_" or "_out" aside) -> the collective's name in traces.
 _OPERATORS = {
@@ -26,7 +36,6 @@ _OPERATORS = {
     "broadcast": "broadcast",
 }
 _ENDINGS = ("", "_", "_out")
-_NAMESPACES = ("_c10d_functional", "_c10d_functional_autograd")
 
 
 class Sized:
@@ -52,49 +61,43 @@ def outputs_of(operator: str, inputs: list[Any], args: tuple[Any, ...]) -> list[
     return inputs
 
 
-class _Operator:
-    """An operator, or one of its overloads, with a scope around each call."""
+def _kernel(name: str, scope: Scope) -> Callable[..., Any]:
+    operator = getattr(getattr(torch.ops, _NAMESPACE), name).default
 
-    def __init__(self, name: str, original: Any, scope: Callable[[str, tuple[Any, ...], dict[str, Any]], Any]) -> None:
-        self._name, self._original, self._scope = name, original, scope
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        with scope(name, args, kwargs):
+            return operator.redispatch(_TORCHS_OWN, *args, **kwargs)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        with self._scope(self._name, args, kwargs):
-            return self._original(*args, **kwargs)
-
-    def __getattr__(self, attribute: str) -> Any:
-        value = getattr(self._original, attribute)
-        return _Operator(self._name, value, self._scope) if attribute == "default" else value
+    return kernel
 
 
-def watch(scope: Callable[[str, tuple[Any, ...], dict[str, Any]], Any]) -> None:
-    """Until unwatch(): a call of an operator runs within scope(its name, its arguments), a context manager. Calls may nest; the first one's is
+def watch(scope: Scope) -> None:
+    """Until unwatch(): a call of an operator runs within scope(its name, its arguments), on whatever thread. Calls may nest; the first one's scope is
     used."""
-    global _users
+    global _library, _users
     with _lock:
         _users += 1
         if _users > 1:
             return
-        for namespace in _NAMESPACES:
-            operators = getattr(torch.ops, namespace)
-            for name in (base + ending for base in _OPERATORS for ending in _ENDINGS):
-                try:
-                    original = getattr(operators, name)
-                except AttributeError:
-                    continue  # not in this PyTorch
-                _replaced.append((operators, name, original))
-                setattr(operators, name, _Operator(name, original, scope))
+        _library = torch.library.Library(_NAMESPACE, "IMPL")
+        for name in (base + ending for base in _OPERATORS for ending in _ENDINGS):
+            qualified = f"{_NAMESPACE}::{name}"
+            if not hasattr(getattr(torch.ops, _NAMESPACE), name):
+                continue  # not in this PyTorch
+            for key in _KEYS:
+                # One that has a kernel of its own for these tensors keeps it.
+                if not torch._C._dispatch_has_kernel_for_dispatch_key(qualified, key):
+                    _library.impl(name, _kernel(name, scope), key)
 
 
 def unwatch() -> None:
-    """Puts torch's own back, at the end of the last watch."""
-    global _users
+    """Leaves torch's own kernels alone, at the end of the last watch."""
+    global _library, _users
     with _lock:
         _users -= 1
         if _users == 0:
-            while _replaced:
-                owner, name, original = _replaced.pop()
-                setattr(owner, name, original)
+            _library._destroy()
+            _library = None
 
 
 def base_of(operator: str) -> str:

@@ -52,6 +52,16 @@ def calls(dist, torch, device):
         functional.wait_tensor(functional.all_gather_tensor(one, 0, group))
 
     found["functional collectives"] = functional_calls
+
+    leaf, gradient = torch.ones(1024 * RANKS, device=device, requires_grad=True), torch.ones(1024 * RANKS, device=device)
+    leaf.grad = torch.zeros_like(leaf)
+    halves = [1024] * RANKS
+
+    def functional_backward():
+        moved = functional.all_to_all_single_autograd(leaf, halves, halves, group)
+        functional.wait_tensor(moved).backward(gradient)
+
+    found["functional collectives with their backward"] = functional_backward
     if device != "cpu":  # gloo has none of these
         found["reduce_scatter_tensor"] = lambda: dist.reduce_scatter_tensor(one, wide)
         found["reduce_scatter"] = lambda: dist.reduce_scatter(one, parts)
@@ -195,8 +205,7 @@ def against_kineto(made, gat, torch):
             if match is None:
                 wrong.append(f"Collective name: {ours['Collective name']!r}, not among {[one.get('Collective name') for one in theirs]}")
                 continue
-            # Kineto's "Rank" is the root's or the peer's where there is one.
-            same = [key for key in KEYS if key in match and key in ours and not (key == "Rank" and ours.keys() & {"Src Rank", "Dst Rank"})]
+            same = [key for key in KEYS if key in match and key in ours and not differs(key, ours, match)]
             wrong += [f"{key}: {ours[key]!r}, not {match[key]!r}" for key in same if plain(ours[key]) != plain(match[key])]
             wrong += [f"{key} is missing" for key in KEYS if key in match and key not in ours and key not in ("Src Rank", "Dst Rank")]
         if theirs or wrong:
@@ -206,6 +215,11 @@ def against_kineto(made, gat, torch):
         if wrong:
             failed.append(f"as Kineto: {name}")
     return failed
+
+
+def differs(key, ours, theirs):
+    """Where Kineto writes something else: the root's or the peer's number as "Rank"; no ranks where NCCL was told of none, as in a named group of one."""
+    return (key == "Rank" and ours.keys() & {"Src Rank", "Dst Rank"}) or (key == "Process Group Ranks" and plain(theirs[key]) == "[]")
 
 
 def plain(value):

@@ -19,6 +19,8 @@ import graphtag.torch as gat  # noqa: E402
 import torch  # noqa: E402
 
 DEVICE = "cpu" if REHEARSAL else "cuda"
+if REHEARSAL:
+    rehearsal.launch_functional_collectives(gat)
 BACKENDS = ("cupti", "edge_walk")
 
 _recorder = None

@@ -1,5 +1,7 @@
 """A rehearsal of the GPU programs without a GPU: every operator that PyTorch's CPU runs adds a node to the capture of the false CUDA
 (tests/python/fake_cuda.py), or makes a record at once outside captures."""
+import contextlib
+
 import fake_cuda  # before torch and graphtag
 import torch
 import torch._dynamo  # before the false CUDA: an older one looks at torch.cuda.Stream
@@ -31,13 +33,35 @@ def _name(function, arguments):
 class _Launches(TorchDispatchMode):
     def __torch_dispatch__(self, function, kinds, arguments=(), keywords=None):
         result = function(*arguments, **(keywords or {}))
+        if function.namespace == "_c10d_functional":
+            return result  # launch_functional_collectives
         if not function.is_view and function.__name__.partition(".")[0] not in ("detach", "empty", "empty_like", "empty_strided", "_local_scalar_dense"):
-            name, grid = _name(function, arguments), _grid(result)
-            if fake_cuda.call("is_capturing", fake_cuda.current_stream().cuda_stream):
-                _facts[fake_cuda.launch()] = name, grid
-            else:
-                _record(0, name, grid)
+            _launch(_name(function, arguments), _grid(result))
         return result
+
+
+def _launch(name, grid):
+    if fake_cuda.call("is_capturing", fake_cuda.current_stream().cuda_stream):
+        _facts[fake_cuda.launch()] = name, grid
+    else:
+        _record(0, name, grid)
+
+
+def launch_functional_collectives(gat):
+    """They launch within their kernels, below the operators that the mode sees."""
+    gat._functional._KEYS = ["CPU"]
+    watch = gat._functional.watch
+
+    def watch_and_launch(scope):
+        @contextlib.contextmanager
+        def launching(*call):
+            with scope(*call):
+                yield
+                _launch(call[0], _grid(call[1][0]))
+
+        watch(launching)
+
+    gat._functional.watch = watch_and_launch
 
 
 class _Graph(fake_cuda.CUDAGraph):
