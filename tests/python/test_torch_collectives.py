@@ -124,6 +124,21 @@ def test_the_backward_of_functional_collectives_is_named(group, forward):
     assert backward["Process Group Name"] == group.group_name
 
 
+@pytest.mark.parametrize("by_name", [True, False])
+def test_functional_point_to_point_calls_say_their_peer(group, monkeypatch, by_name):
+    """As PyTorch 2.15 has them; with one rank there is nobody to send to."""
+    annotations = []
+    monkeypatch.setattr(gat._collectives, "_is_captured", lambda: True)
+    monkeypatch.setattr(gat._collectives, "_scope", lambda group, annotation: annotations.append(annotation))
+    named, x, y = group.group_name if by_name else group, torch.ones(3), torch.ones(4)
+    for operator, arguments in (("isend", (x, 0, 7)), ("irecv", (x, 0, 7)), ("batch_p2p_ops", (["isend", "irecv"], [0, 0], [7, 7], [x, y]))):
+        gat._collectives._functional_scope(operator, (*arguments, named), {})
+    send, receive, batch = annotations
+    assert (send["Collective name"], send["Dst Rank"], send["In msg nelems"]) == ("send", 0, 3)
+    assert (receive["Collective name"], receive["Src Rank"], receive["Out msg nelems"]) == ("recv", 0, 3)
+    assert (batch["Collective name"], batch["In msg nelems"], batch["Coalesced ops"]) == ("coalesced", 7, 2)
+
+
 def test_functional_operators_are_torchs_own_outside_captures(group):
     def has_ours():
         return torch._C._dispatch_has_kernel_for_dispatch_key("_c10d_functional::all_reduce", "CPU")

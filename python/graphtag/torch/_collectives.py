@@ -253,19 +253,30 @@ def _wrap(method: str, original: Any) -> Any:
     return collective
 
 
+def _group_of(value: Any) -> Any:
+    """The process group that a functional collective names: itself, or its name."""
+    if not isinstance(value, str):
+        return value
+    return torch.distributed.distributed_c10d._resolve_process_group(value)
+
+
 def _functional_scope(operator: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The scope around a call of torch.ops._c10d_functional."""
     if not _is_captured():
         return contextlib.nullcontext()
     try:
-        group = torch.distributed.distributed_c10d._resolve_process_group(args[-1])
-        base, inputs = _functional.base_of(operator), _tensors(args[0])
+        group = _group_of(args[-1])
+        base, inputs = _functional.base_of(operator), _tensors(args[3] if operator == "batch_p2p_ops" else args[0])
         call = _Call(inputs, _functional.outputs_of(base, inputs, args))
-        if base == "broadcast":
+        if base in ("broadcast", "irecv"):
             call = call._replace(source=int(args[1]))
+        elif base == "isend":
+            call = call._replace(destination=int(args[1]))
         elif base == "all_to_all_single":
             call = call._replace(out_split=list(map(int, args[1])), in_split=list(map(int, args[2])))
         annotation = metadata(group, _functional.collective_of(operator), call)
+        if base == "batch_p2p_ops":
+            annotation["Coalesced ops"] = len(args[0])
     except (AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError):
         # What is called differently than known is left to say so itself.
         return contextlib.nullcontext()

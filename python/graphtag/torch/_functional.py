@@ -34,6 +34,9 @@ _OPERATORS = {
     "reduce_scatter_tensor_coalesced": "reduce_scatter_tensor_coalesced",
     "all_to_all_single": "all_to_allv",
     "broadcast": "broadcast",
+    "isend": "send",
+    "irecv": "recv",
+    "batch_p2p_ops": "coalesced",
 }
 _ENDINGS = ("", "_", "_out")
 
