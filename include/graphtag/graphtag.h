@@ -333,7 +333,8 @@ GT_API gt_status gt_counters_get(gt_counters* counters) GT_NOEXCEPT;
 /* A recording writes what the GPUs do, and the CUDA calls and ranges of the host around it, to a Perfetto trace (.pftrace) while the
  * program runs: every kernel, copy and set, those of graphs with the annotations of their nodes, those outside graphs with the
  * scopes that were open on the launching thread (of scopes begun since the recording began). No profiler is needed, and none can run beside it: it holds CUPTI's subscription
- * and its activity records, and opens a window with callbacks (gt_window_open) for as long as it goes on.
+ * and its activity records, and opens a window with callbacks (gt_window_open) for as long as it goes on. A program that starts a profiler of
+ * its own meanwhile ends the recording before, or calls gt_make_way.
  *
  *   gt_record_options options = {sizeof options};
  *   options.path = "app.pftrace";
@@ -379,7 +380,7 @@ typedef uint32_t gt_record_state;
 enum {
   GT_RECORD_RUNNING = 0,
   GT_RECORD_ENDED = 1,          /* gt_record_end, or the process exited */
-  GT_RECORD_OTHER_PROFILER = 2, /* another tool of the process took CUPTI's activity records over: they are left to it */
+  GT_RECORD_OTHER_PROFILER = 2, /* gt_make_way; or, with buffers_kept, another tool of the process took CUPTI's records over */
   GT_RECORD_FAILED = 3          /* CUPTI did not come back when the recording was to end: some of it may be missing */
 };
 
@@ -418,6 +419,11 @@ GT_API gt_status gt_record_flush(gt_recording recording, uint32_t timeout_ms) GT
 /* Writes everything, closes the file and gives CUPTI back. `stats` may be null. GT_ERROR_IO if something could not be written (the
  * recording has ended nonetheless, and `stats` is written). Not inside a callback of CUPTI's. */
 GT_API gt_status gt_record_end(gt_recording recording, gt_record_stats* stats) GT_NOEXCEPT;
+
+/* Another profiler of the process is about to start: leaves CUPTI to it. A recording that goes on writes everything, as gt_record_end
+ * does, and ends with GT_RECORD_OTHER_PROFILER (gt_record_end is still to be called); open windows go on with the boundary observer. When it
+ * returns GT_OK, graphtag holds neither CUPTI's subscription nor its records. Not inside a callback of CUPTI's. */
+GT_API gt_status gt_make_way(void) GT_NOEXCEPT;
 
 /* Non-zero while a recording goes on: for a caller that wants to skip its own work. Read it with gt_recording_active(). */
 GT_API extern uint32_t gt_active_recordings;

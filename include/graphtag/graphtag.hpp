@@ -316,6 +316,14 @@ class [[nodiscard]] Window {
 
 // --- Recordings ---
 
+// Another profiler of the process is about to start: a recording that goes on writes everything and ends, and CUPTI is free (gt_make_way).
+inline void make_way() {
+  detail::check(gt_make_way());
+}
+inline void make_way(std::error_code& error) noexcept {
+  detail::store(gt_make_way(), error);
+}
+
 struct RecordingOptions {
   bool api = true;                                           // CUDA calls of the host too
   bool annotations = false;                                  // an annotation file beside it at the end

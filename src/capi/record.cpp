@@ -6,6 +6,8 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <mutex>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -39,8 +41,11 @@ struct Session {
   Process* process = nullptr;
   WindowId window = WindowId::none;
   std::unique_ptr<Recording> recording;
-  std::string annotations_path;  // empty: not wanted
-  std::atomic<bool> ending{false};
+  std::string annotations_path;     // empty: not wanted
+  std::atomic<bool> ending{false};  // gt_record_end has it
+  // With `stopping` held:
+  bool stopped = false;    // the file is whole and CUPTI is free, whoever saw to it
+  bool came_back = false;  // of what stopped it
 };
 
 std::atomic<bool> taken{false};               // there is a session, or one is being made
@@ -48,8 +53,23 @@ std::atomic<Session*> current{nullptr};       // until it has ended
 std::atomic<Session*> accepting{nullptr};     // the same while it takes ranges and scopes
 ReaderGate gate;                              // around each use of these two
 std::atomic<Session*> of_parent{nullptr};     // in a child of fork(): leak checkers find it here
+std::mutex stopping;                          // around each end of `current`
 std::atomic<std::uint32_t> last_serial{0};    // of recordings
 thread_local std::int64_t thread_number = 0;  // the operating system's, once asked for
+
+// What this thread's CUDA calls are made under.
+struct NamedCalls {
+  bool pushed = false;
+  std::uint64_t session_id = 0;
+  AnnotationId known = AnnotationId::none;
+};
+thread_local NamedCalls named;
+
+// With the gate passed.
+void name_calls(const Session& session, AnnotationId now) {
+  if (named.session_id == session.id && named.known == now) return;
+  named = {session.recording->name_calls(now, named.pushed), session.id, now};
+}
 
 std::int64_t this_thread() noexcept {
   if (thread_number == 0) thread_number = syscall(SYS_gettid);
@@ -62,6 +82,7 @@ void forget_in_child() {
   if (session != nullptr) of_parent.store(session);
   accepting.store(nullptr);
   gate.reset();
+  new (&stopping) std::mutex;  // whoever held it is not there
   __atomic_store_n(&gt_active_recordings, 0, __ATOMIC_RELAXED);
   if (session != nullptr) session->recording->abandon_in_child();
   thread_number = 0;
@@ -182,16 +203,28 @@ gt_status no_such_recording() {
   return fail(GT_ERROR_INVALID_HANDLE, "no recording has this handle, or it has ended");
 }
 
-// Ends the session, and frees it if it can be. The caller has set `ending`.
-gt_status end_session(Session& session, gt_record_stats* stats) {
+gt_status did_not_come_back() {
+  return fail(GT_ERROR_INTERNAL, "CUPTI did not come back within a minute; the end of the recording is missing");
+}
+
+// Makes its file whole and gives CUPTI back, once. With `stopping` held.
+void stop_session(Session& session, RecordingState state) {
+  if (session.stopped) return;
   accepting.store(nullptr);
   __atomic_store_n(&gt_active_recordings, 0, __ATOMIC_RELAXED);
   gate.wait_until_empty();
-  const bool came_back = session.recording->end();
-  const RecordingState state = came_back ? session.recording->state() : RecordingState::failed;
-  if (stats != nullptr) put_counts(*session.recording, state, *stats);
-  const bool all_written = session.recording->counts().write_errors == 0;
+  session.came_back = session.recording->end(state);
   static_cast<void>(session.process->recorder.close_window(session.window));
+  session.stopped = true;
+}
+
+// Ends the session, and frees it if it can be. The caller has set `ending`.
+gt_status end_session(Session& session, gt_record_stats* stats) {
+  std::unique_lock lock(stopping);
+  stop_session(session, RecordingState::ended);
+  const bool came_back = session.came_back;
+  if (stats != nullptr) put_counts(*session.recording, came_back ? session.recording->state() : RecordingState::failed, *stats);
+  const bool all_written = session.recording->counts().write_errors == 0;
   const std::string annotations = std::move(session.annotations_path);
   current.store(nullptr);
   gate.wait_until_empty();
@@ -199,10 +232,11 @@ gt_status end_session(Session& session, gt_record_stats* stats) {
     delete &session;
     taken.store(false);
   }
+  lock.unlock();
   if (!annotations.empty()) {
     if (const gt_status status = gt_snapshot_file(annotations.data(), annotations.size()); status != GT_OK) return status;
   }
-  if (!came_back) return fail(GT_ERROR_INTERNAL, "CUPTI did not come back within a minute; the end of the recording is missing");
+  if (!came_back) return did_not_come_back();
   return all_written ? gt_status{GT_OK}
                      : fail(GT_ERROR_IO, "some of the recording could not be written; the statistics say how much");
 }
@@ -260,18 +294,9 @@ namespace graphtag::capi {
 
 void note_scopes(Process& process) noexcept {
   if (!gt_recording_active()) return;
-  // What this thread's CUDA calls are made under.
-  thread_local bool pushed = false;
-  thread_local std::uint64_t session_id = 0;
-  thread_local AnnotationId known = AnnotationId::none;
   const ReaderGate::Pass pass(gate);
   const Session* session = accepting.load();
-  if (session == nullptr || session->process != &process) return;
-  const AnnotationId now = process.recorder.current();
-  if (session_id == session->id && known == now) return;
-  pushed = session->recording->name_calls(now, pushed);
-  session_id = session->id;
-  known = now;
+  if (session != nullptr && session->process == &process) name_calls(*session, process.recorder.current());
 }
 
 }  // namespace graphtag::capi
@@ -342,6 +367,25 @@ gt_status gt_record_end(gt_recording recording, gt_record_stats* stats) noexcept
       if (session == nullptr || session->id != recording.value || session->ending.exchange(true)) return no_such_recording();
     }
     return end_session(*session, stats);
+  });
+}
+
+gt_status gt_make_way(void) noexcept {
+  return guard([] {
+    {
+      // An id that this thread has pushed would go into the other one's records.
+      const ReaderGate::Pass pass(gate);
+      if (const Session* session = accepting.load()) name_calls(*session, AnnotationId::none);
+    }
+    {
+      const std::lock_guard lock(stopping);
+      if (Session* session = current.load()) {
+        stop_session(*session, RecordingState::other_profiler);
+        if (!session->came_back) return did_not_come_back();
+      }
+    }
+    if (gt_active() != 0) this_process().recorder.make_way();
+    return gt_status{GT_OK};
   });
 }
 

@@ -166,6 +166,17 @@ RecordStatus Recorder::close_window(WindowId window) noexcept {
   return RecordStatus::ok;
 }
 
+void Recorder::make_way() noexcept {
+  State& state = *state_;
+  const std::lock_guard lock(state.mutex);
+  if (state.mode.load() != Mode::callbacks) return;
+  settle();
+  // Scopes stay open: the epoch goes on.
+  state.boundary.start(state.driver.load()->driver, state.epoch.load());
+  state.mode.store(Mode::boundary, std::memory_order_release);
+  state.callbacks.stop();
+}
+
 RecordStatus Recorder::add_stream(WindowId window, StreamHandle stream) noexcept {
   State& state = *state_;
   const std::lock_guard lock(state.mutex);

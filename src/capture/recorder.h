@@ -78,6 +78,8 @@ class Recorder {
   RecordStatus open_window(const WindowOptions& options, WindowId& window) noexcept;
   // The last one that has an observer gives the CUPTI subscription back; the last one of all ends all scopes.
   RecordStatus close_window(WindowId window) noexcept;
+  // Gives the CUPTI subscription back at once, to somebody else who is about to take it: windows that are open go on with the boundary observer.
+  void make_way() noexcept;
   RecordStatus add_stream(WindowId window, StreamHandle stream) noexcept;
   // ObserverChoice::callbacks or boundary; none while nothing is observed.
   RecordStatus observer_of(WindowId window, ObserverChoice& observer) const noexcept;

@@ -52,6 +52,41 @@ TEST(Windows, WhoeverHoldsTheSubscriptionIsNotDisturbed) {
   EXPECT_EQ(observer, ObserverChoice::callbacks);
 }
 
+TEST(Windows, WayIsMadeForSomebodyElseWhoWantsTheSubscription) {
+  Recording rec;
+  const WindowId window = rec.open();
+  const StreamHandle stream = rec.cuda.stream_create(), next_stream = rec.cuda.stream_create();
+  rec.begin("before");
+  rec.cuda.begin_capture(stream);
+  rec.cuda.launch(stream, NodeType::kernel, 1);
+  rec.recorder.make_way();
+  ASSERT_TRUE(rec.cuda.take_subscription()) << "it is free";
+  ObserverChoice observer{};
+  EXPECT_EQ(rec.recorder.observer_of(window, observer), RecordStatus::ok);
+  EXPECT_EQ(observer, ObserverChoice::boundary);
+  // What was seen keeps its name, what came after is not known, and scopes go on.
+  rec.cuda.launch(stream, NodeType::kernel, 2);
+  const ExecHandle exec = rec.cuda.instantiate(rec.cuda.end_capture(stream));
+  const std::vector<fake::Record> records = rec.cuda.replay(exec);
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_NE(rec.registry.resolve(records[1].id).origin, Origin::callback);
+  EXPECT_EQ(rec.recorder.add_stream(window, next_stream), RecordStatus::ok);
+  rec.cuda.begin_capture(next_stream);
+  rec.begin("after");
+  rec.cuda.launch(next_stream, NodeType::kernel, 3);
+  rec.end();
+  const GraphHandle graph = rec.cuda.end_capture(next_stream);
+  const ExecHandle next = rec.cuda.instantiate(graph);
+  EXPECT_EQ(rec.recorder.link_exec(next, graph), RecordStatus::ok);
+  EXPECT_EQ(rec.names(next), (Names{{3, "after"}}));
+  rec.end();
+  // Twice, and where no callbacks are, it changes nothing.
+  rec.recorder.make_way();
+  EXPECT_TRUE(rec.cuda.release_subscription()) << "the other one still had it";
+  rec.close(window);
+  rec.recorder.make_way();
+}
+
 TEST(Windows, WithoutCallbacksTheBoundaryObserverIsChosen) {
   fake::Options options;
   options.has_callbacks = false;

@@ -134,9 +134,10 @@ bool Recording::name_calls(AnnotationId annotation, bool pushed) const noexcept 
   return activity_.push_external_id(std::uint64_t{options_.serial} << 32 | static_cast<std::uint32_t>(annotation)).ok();
 }
 
-bool Recording::end() noexcept {
+bool Recording::end(RecordingState state) noexcept {
   {
     std::unique_lock lock(mutex_);
+    end_state_ = state;
     end_wanted_ = true;
     wake_.signal();
     if (!done_.wait_for(lock, kEndTimeout, [&] { return ended_; })) {
@@ -243,7 +244,7 @@ void Recording::finish() noexcept {
   drain_ranges();
   counts_.buffers_kept.set(pool_.given());
   activity_.detach();
-  state_.store(counts_.buffers_kept == 0 ? RecordingState::ended : RecordingState::other_profiler, std::memory_order_release);
+  state_.store(counts_.buffers_kept == 0 ? end_state_ : RecordingState::other_profiler, std::memory_order_release);
   append([&] { write_status(true); });
   write_out();
   file_.close();
@@ -438,6 +439,9 @@ void Recording::write_status(bool last) {
                  "CUPTI did not give all buffers back: another tool of the process has taken its records over, and what was in "
                  "them is lost",
                  "do not run a profiler of the program's own while graphtag records");
+  } else if (state() == RecordingState::other_profiler) {
+    note_problem("other-profiler", 1, "the program started a profiler of its own: the recording ended there, as CUPTI serves one",
+                 "leave that profiler out where the whole program is to be recorded");
   }
   if (counts_.dropped_by_cupti != 0) {
     note_problem("dropped", counts_.dropped_by_cupti, "CUPTI dropped records: no buffer was free",

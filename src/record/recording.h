@@ -61,8 +61,9 @@ class Recording {
   enum class Flushed : std::uint8_t { ok, too_late, not_written };
   // What CUPTI has, unfinished work too, and all ranges are in the file when this returns ok.
   Flushed flush(std::chrono::milliseconds timeout) noexcept;
-  // Once. False: the writer's thread does not come back from CUPTI. Then the recording must be left alone for good.
-  bool end() noexcept;
+  // Once; `state` says why: ended or other_profiler. False: the writer's thread does not come back from CUPTI. Then the recording must be left
+  // alone for good.
+  bool end(RecordingState state = RecordingState::ended) noexcept;
 
   RecordingState state() const noexcept { return state_.load(std::memory_order_acquire); }
   const RecordCounts& counts() const noexcept { return counts_; }
@@ -132,6 +133,7 @@ class Recording {
   std::uint64_t flushes_wanted_ = 0, flushes_done_ = 0;
   bool flush_ok_ = true;
   bool end_wanted_ = false, ended_ = false;
+  RecordingState end_state_ = RecordingState::ended;  // written before end_wanted_, read after it
   std::thread thread_;
 };
 

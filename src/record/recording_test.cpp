@@ -441,6 +441,24 @@ TEST_F(WithRecording, AnotherToolThatTakesTheRecordsOverIsSaid) {
   EXPECT_EQ(instants_of(trace, layout::kEndEvent).at(0).args["state"], "other-profiler");
 }
 
+TEST_F(WithRecording, WayIsMadeForAnotherProfiler) {
+  begin();
+  fake::FakeActivity::Kernel kernel;
+  kernel.start_ns = kernel.end_ns = now();
+  ASSERT_TRUE(gpu().kernel(kernel));
+  ASSERT_TRUE(recording_->end(RecordingState::other_profiler));
+  EXPECT_EQ(recording_->state(), RecordingState::other_profiler);
+  EXPECT_FALSE(gpu().is_on());
+  const DecodedTrace trace = decoded();
+  EXPECT_EQ(slices_of(trace, "kernel").size(), 1u);
+  const auto said = instants_of(trace, "other-profiler");
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_EQ(said[0].category, "graphtag.problem");
+  const DecodedEvent ended = instants_of(trace, layout::kEndEvent).at(0);
+  EXPECT_EQ(ended.args["state"], "other-profiler");
+  EXPECT_EQ(ended.args["buffers_kept"], 0);
+}
+
 TEST_F(WithRecording, RefusalsAreErrors) {
   gpu().refuse_next_start();
   const auto refused = Recording::begin(cuda_.driver(), registry_, options());

@@ -142,6 +142,12 @@ TEST_F(Hpp, RecordsWhileARecordingLives) {
     EXPECT_THROW(const gt::Recording third{path.string()}, gt::Error);
     EXPECT_EQ(moved.end().state, static_cast<gt_record_state>(GT_RECORD_ENDED));
     EXPECT_EQ(gt_recording_active(), 0);
+    gt::Recording makes_way{path.string()};
+    gt::make_way();
+    EXPECT_EQ(gt_recording_active(), 0);
+    gt::make_way(error);
+    EXPECT_FALSE(error);
+    EXPECT_EQ(makes_way.end().state, static_cast<gt_record_state>(GT_RECORD_OTHER_PROFILER));
     const gt::Recording goes_with_its_block{path.string()};
     EXPECT_NE(gt_recording_active(), 0);
   }

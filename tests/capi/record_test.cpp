@@ -230,6 +230,68 @@ TEST_F(RecordTest, AnotherToolsSubscriptionIsLeftToIt) {
   end(begin());
 }
 
+// What was recorded until then is in the file, and CUPTI free, when it returns; the one who began the recording still ends it.
+TEST_F(RecordTest, MakesWayForAnotherProfiler) {
+  EXPECT_EQ(gt_make_way(), GT_OK) << "nothing to do";
+  const gt_window window = open_window(GT_OBSERVER_CALLBACKS);
+  gt_record_options wanted = options();
+  wanted.flags = GT_RECORD_ANNOTATIONS;
+  const gt_recording recording = begin(wanted);
+  ASSERT_EQ(gt_scope_begin_name("scope", GT_NUL), GT_OK);
+  launch(1);
+  ASSERT_EQ(gt_make_way(), GT_OK);
+  EXPECT_EQ(gt_recording_active(), 0);
+  ASSERT_TRUE(cuda().take_subscription()) << "no window holds it either";
+  EXPECT_FALSE(cuda().activity().is_on());
+  EXPECT_EQ(kernels(decoded()).size(), 1u);
+  EXPECT_EQ(decoded().events.back().args["state"], "other-profiler");
+  EXPECT_EQ(gt_make_way(), GT_OK);
+
+  gt_record_stats stats{};
+  stats.size = sizeof stats;
+  EXPECT_EQ(gt_record_stats_get(recording, &stats), GT_OK);
+  EXPECT_EQ(stats.state, static_cast<gt_record_state>(GT_RECORD_OTHER_PROFILER));
+  EXPECT_EQ(gt_record_flush(recording, 0), GT_OK);
+  gt_recording second{0};
+  EXPECT_EQ(gt_record_begin(&wanted, &second), GT_ERROR_BUSY);
+  stats = end(recording);
+  EXPECT_EQ(stats.state, static_cast<gt_record_state>(GT_RECORD_OTHER_PROFILER));
+  EXPECT_EQ(stats.kernels, 1u);
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "app.annotations.json"));
+  EXPECT_EQ(gt_record_end(recording, nullptr), GT_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(gt_scope_end(), GT_OK) << "the window goes on";
+  EXPECT_EQ(gt_window_close(window), GT_OK);
+  ASSERT_TRUE(cuda().release_subscription());
+  end(begin());
+}
+
+// An id that was pushed for our recording would be in each record of the other profiler's.
+TEST_F(RecordTest, LeavesNoIdOnTheThreadThatMakesWay) {
+  const gt_recording recording = begin();
+  ASSERT_EQ(gt_scope_begin_name("scope", GT_NUL), GT_OK);
+  ASSERT_EQ(gt_make_way(), GT_OK);
+  EXPECT_FALSE(cuda().activity().pop_external_id(5).ok()) << "CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2";
+  end(recording);
+}
+
+TEST_F(RecordTest, ManyThreadsMakeWayWhileItEnds) {
+  for (int i = 0; i < 20; ++i) {
+    const gt_recording recording = begin();
+    launch(1);
+    std::atomic<int> free{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&] {
+        EXPECT_EQ(gt_make_way(), GT_OK);
+        free += cuda().has_subscriber() ? 0 : 1;
+      });
+    }
+    EXPECT_EQ(end(recording).kernels, 1u);
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(free, 4) << "each returns only when it is";
+  }
+}
+
 TEST_F(RecordTest, AnExistingWindowGoesOn) {
   const gt_window window = open_window(GT_OBSERVER_CALLBACKS);
   end(begin());
