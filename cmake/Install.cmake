@@ -1,9 +1,9 @@
-# `cmake --install`, component `library`: libgraphtag.so, libgraphtag_inject.so, the headers, a CMake package and a pkg-config file.
+# `cmake --install`, component `library`: libgraphtag.so, libgraphtag_inject.so, libgraphtag_guard.so, the headers, a CMake package and a pkg-config file.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS graphtag_shared EXPORT graphtagTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
         NAMELINK_COMPONENT library)
-install(TARGETS graphtag_inject_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
+install(TARGETS graphtag_inject_shared graphtag_guard_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/graphtag DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library
         FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 

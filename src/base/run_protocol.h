@@ -33,7 +33,7 @@ constexpr const char* kTraceSuffix = ".pftrace";
 
 // --- the control file
 constexpr std::uint32_t kMagic = 0x74726767;
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr std::size_t kProcesses = 1024;
 constexpr std::size_t kPathBytes = 1024;
 constexpr std::size_t kMessageBytes = 512;
@@ -69,6 +69,7 @@ struct Counts {
   std::atomic<std::uint64_t> names_refused;  // ranges without a scope, as there are too many distinct ones
   std::atomic<std::uint64_t> texts_mended;   // distinct texts that were not UTF-8, or too long
   std::atomic<std::uint64_t> ranges_seen;    // by NVTX
+  std::atomic<std::uint64_t> recorded_ms;    // how long, once it has ended
 };
 
 struct Process {

@@ -237,6 +237,9 @@ void add_run(CLI::App& verb, RunArguments& run) {
       ->type_name("COUNT[xSIZE]");
   verb.add_option("--nvtx-domains", run.nvtx_domains, "Only ranges of these NVTX domains; 'default' is the one without a name")
       ->type_name("A,B,..");
+  verb.add_flag(
+      "--no-guard", run.no_guard,
+      "Preload nothing (LD_PRELOAD): a profiler that the program starts itself is refused by CUPTI then, and recording goes on");
 }
 
 // What CLI11 left over, and what stood behind the first "--" (which it would take for its own).

@@ -80,6 +80,7 @@ struct RunArguments {
   std::uint64_t max_bytes = 0;  // 0: no limit
   Buffers buffers;
   std::string nvtx_domains;  // "A,B"; "": all
+  bool no_guard = false;
 };
 
 struct DoctorArguments {

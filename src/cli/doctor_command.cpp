@@ -17,6 +17,7 @@ int run_doctor(const DoctorArguments& arguments, const Common&) {
   facts.python = examine_python(search_path == nullptr ? "" : search_path);
   facts.capture_library = own_library("libgraphtag.so");
   facts.injection_library = own_library("libgraphtag_inject.so");
+  facts.guard_library = own_library("libgraphtag_guard.so");
   if (!facts.capture_library.empty()) facts.capture = examine_capture(facts.capture_library, facts.python.cupti_path);
   const Json report = doctor_report(facts);
   const std::string text =

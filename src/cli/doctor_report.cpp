@@ -46,6 +46,12 @@ void find_about_libraries(const DoctorFacts& facts, Findings& findings) {
     findings.add("warning",
                  "there is no libgraphtag_inject.so beside the command or in ../lib, so graphtag run cannot record programs",
                  "install graphtag as a whole");
+  } else if (facts.guard_library.empty()) {
+    findings.add(
+        "warning",
+        "there is no libgraphtag_guard.so beside the command or in ../lib, so a profiler that a program under graphtag run "
+        "starts itself is refused by CUPTI",
+        "install graphtag as a whole");
   }
 }
 
@@ -135,7 +141,9 @@ std::string profiling_line(const Json& machine) {
 Json doctor_report(const DoctorFacts& facts) {
   Json report{{"schema", "graphtag.doctor/1"}, {"tool", "graphtag " + std::string(kVersion)}, {"works", false}};
   report["capture"] = facts.capture ? *facts.capture : Json(nullptr);
-  report["libraries"] = {{"capture", text_or_null(facts.capture_library)}, {"injection", text_or_null(facts.injection_library)}};
+  report["libraries"] = {{"capture", text_or_null(facts.capture_library)},
+                         {"injection", text_or_null(facts.injection_library)},
+                         {"guard", text_or_null(facts.guard_library)}};
   report["machine"] = machine_json(facts.machine);
   report["python"] = python_json(facts.python);
 
@@ -185,6 +193,7 @@ std::string doctor_text(const Json& report) {
   add_line(text, "container", text_at(machine, "container").empty() ? "no" : text_at(machine, "container"));
   add_line(text, "capture library", or_none(text_at(libraries, "capture")));
   add_line(text, "injection library", or_none(text_at(libraries, "injection")));
+  add_line(text, "guard library", or_none(text_at(libraries, "guard")));
   const std::string python_path = text_at(python, "path");
   add_line(text, "Python", python_path.empty() ? "none on PATH" : text_at(python, "version") + ", " + python_path);
   const std::string torch = text_at(python, "torch");

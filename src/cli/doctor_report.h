@@ -12,8 +12,8 @@
 namespace graphtag::cli {
 
 struct DoctorFacts {
-  std::string capture_library, injection_library;  // paths; empty: not found
-  Result<Json> capture = Error{};                  // what libgraphtag.so says, if it was found
+  std::string capture_library, injection_library, guard_library;  // paths; empty: not found
+  Result<Json> capture = Error{};                                 // what libgraphtag.so says, if it was found
   MachineFacts machine;
   PythonFacts python;
 };

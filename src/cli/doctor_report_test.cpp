@@ -18,6 +18,7 @@ DoctorFacts healthy() {
   DoctorFacts facts;
   facts.capture_library = "/p/lib/libgraphtag.so";
   facts.injection_library = "/p/lib/libgraphtag_inject.so";
+  facts.guard_library = "/p/lib/libgraphtag_guard.so";
   facts.capture = *parse_json(R"({"graphtag":"0.1.0","works":true,"observer":"callbacks",
     "cuda":{"path":"/l/libcuda.so.1","version":"13.0"},"cupti":{"path":"/l/libcupti.so.13","version":"13.0.1"},
     "subscription":{"state":"free"},"devices":["GPU-aa"],"findings":[]})");
@@ -50,6 +51,7 @@ TEST(DoctorReport, AHealthyMachineHasNoFindings) {
   EXPECT_EQ(report.at("capture").at("cupti").at("version"), "13.0.1");
   EXPECT_EQ(report.at("python").at("torch"), "2.11.0");
   EXPECT_EQ(report.at("libraries").at("injection"), "/p/lib/libgraphtag_inject.so");
+  EXPECT_EQ(report.at("libraries").at("guard"), "/p/lib/libgraphtag_guard.so");
   EXPECT_THAT(doctor_text(report),
               AllOf(HasSubstr("580.65.06"), HasSubstr("NVIDIA H200, GPU-aa"), HasSubstr("13.0.1, /l/libcupti.so.13"),
                     HasSubstr("free"), HasSubstr("2.11.0, /s/torch"), HasSubstr("Capture can work here.")));
@@ -68,6 +70,10 @@ TEST(DoctorReport, WhatIsMissingIsSaidWithWhatToDo) {
   facts = healthy();
   facts.injection_library.clear();
   EXPECT_THAT(findings(facts), ElementsAre(HasSubstr("warning: there is no libgraphtag_inject.so")));
+
+  facts = healthy();
+  facts.guard_library.clear();
+  EXPECT_THAT(findings(facts), ElementsAre(HasSubstr("warning: there is no libgraphtag_guard.so")));
 
   facts = healthy();
   facts.machine.driver_version.clear();

@@ -12,6 +12,7 @@
 #include "cli/messages.h"
 #include "cli/output_names.h"
 #include "cli/own_library.h"
+#include "cli/preload.h"
 #include "cli/program_file.h"
 #include "cli/run_control.h"
 #include "cli/run_program.h"
@@ -22,6 +23,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kLibrary = "libgraphtag_inject.so";
+constexpr const char* kGuard = "libgraphtag_guard.so";
+constexpr const char* kPreload = "LD_PRELOAD";
+constexpr const char* kSanitizerOptions = "ASAN_OPTIONS";
 constexpr std::chrono::milliseconds kFlushLimit{3000};
 constexpr const char* kHelp = "docs/run.md says what to do when nothing was recorded";
 
@@ -77,6 +81,31 @@ std::map<std::string, std::string> make_environment(const RunArguments& argument
   environment[run::kNextCuda] = next_library(run::kCudaInjection, library);
   environment[run::kNextNvtx] = next_library(run::kNvtxInjection, library);
   return environment;
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+// What makes a profiler of the program's own pass through the guard, so that recording ends before it starts.
+std::map<std::string, std::string> preload_guard(const RunArguments& arguments, Linkage linkage) {
+  const std::string before = variable(kPreload);
+  // One of a run around this one.
+  const std::string without = preload_without(kGuard, before);
+  std::map<std::string, std::string> nothing;
+  if (without != before) nothing[kPreload] = without;
+  // The loader of another word size would complain, and nothing is recorded there.
+  if (arguments.no_guard || linkage != Linkage::dynamic) return nothing;
+  const std::string guard = own_library(kGuard);
+  const auto preload = guard.empty() ? std::nullopt : preload_first(guard, before);
+  if (!preload) {
+    const std::string why = guard.empty() ? std::string("there is no ") + kGuard + " beside the command or in ../lib"
+                                          : guard + " cannot be preloaded, for a blank, a colon or a $ in its path";
+    warn(why + ": a profiler that the program starts itself will be refused by CUPTI");
+    return nothing;
+  }
+  return {{kPreload, *preload}, {kSanitizerOptions, sanitizer_with_preload(variable(kSanitizerOptions))}};
 }
 
 std::string percent(std::uint64_t part, std::uint64_t whole) {
@@ -166,8 +195,11 @@ class Reporter {
         if (!quiet_) note(fmt::format("{}: the time that --duration gives is over; the program goes on", trace));
         return;
       case run::Reason::other_profiler:
-        return warn(fmt::format("{}: the program started a profiler of its own, which CUPTI allows one of: recording ended there",
-                                trace));
+        if (process.counts.buffers_kept > 0)
+          return warn(fmt::format("{}: a profiler of the program's own took CUPTI's records over: recording ended there", trace));
+        return warn(fmt::format(
+            "{}: the program started a profiler of its own after {:.1f} s: recording stopped there, its own profiler went on",
+            trace, static_cast<double>(process.counts.recorded_ms) / 1e3));
       case run::Reason::cupti_failed:
         return warn(fmt::format("{}: CUPTI refused to go on; what was recorded until then is there", trace));
       case run::Reason::file:
@@ -197,9 +229,8 @@ class Reporter {
   std::set<const run::Process*> said_;
 };
 
-void warn_of_linkage(const std::string& path) {
-  const char* search = std::getenv("PATH");
-  switch (linkage_of(path, search != nullptr ? search : "")) {
+void warn_of_linkage(const std::string& path, Linkage linkage) {
+  switch (linkage) {
     case Linkage::dynamic:
       return;
     case Linkage::fixed:
@@ -224,7 +255,8 @@ int run_run(const RunArguments& arguments, const Common& common) {
   };
   if (std::holds_alternative<CannotRun>(found)) return cannot_run(std::get<CannotRun>(found));
   const std::string& path = std::get<std::string>(found);
-  warn_of_linkage(path);
+  const Linkage linkage = linkage_of(path, variable("PATH"));
+  warn_of_linkage(path, linkage);
   const auto out = prepare_out(arguments.out);
   if (!out) return fail(out.error());
   const auto control = RunControl::create();
@@ -236,7 +268,9 @@ int run_run(const RunArguments& arguments, const Common& common) {
   hooks.before_deadly_signal = [&] {
     if (!(*control)->flush(kFlushLimit)) warn("some process did not write out in time; the signal is passed on all the same");
   };
-  const auto ended = run_program({path, arguments.command, make_environment(arguments, *library, *out, **control)}, hooks);
+  auto environment = make_environment(arguments, *library, *out, **control);
+  environment.merge(preload_guard(arguments, linkage));
+  const auto ended = run_program({path, arguments.command, environment}, hooks);
   if (std::holds_alternative<CannotRun>(ended)) return cannot_run(std::get<CannotRun>(ended));
   reporter.finish(arguments.command.front());
   return std::get<int>(ended);

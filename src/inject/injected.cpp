@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 
+#include "base/guard_protocol.h"
+
 extern "C" {
 __attribute__((visibility("default"))) int InitializeInjection() noexcept;
 __attribute__((visibility("default"))) int InitializeInjectionNvtx2(graphtag::inject::nvtx::GetExportTable program) noexcept;
@@ -17,6 +19,15 @@ std::atomic<Injected*> the_one{nullptr};
 
 void at_exit() {
   the_one.load()->session.load()->finish();
+}
+
+void make_way() {
+  the_one.load()->session.load()->make_way();
+}
+
+// Nothing where the guard was not preloaded.
+void watch_other_profilers() {
+  if (const auto watch = reinterpret_cast<guard::Watch>(dlsym(RTLD_DEFAULT, guard::kWatch))) watch(&make_way);
 }
 
 void before_fork() {
@@ -70,6 +81,7 @@ Injected* injected() noexcept {
 }
 
 void Injected::cuda_started() {
+  watch_other_profilers();
   session.load()->start();
   if (options.next_cuda.empty()) return;
   void* library = dlopen(options.next_cuda.c_str(), RTLD_NOW | RTLD_LOCAL);

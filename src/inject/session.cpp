@@ -148,7 +148,8 @@ void Session::begin_recording() {
   // Handlers run in reverse order: before CUPTI's own, and before the one that ends recordings.
   std::atexit(at_exit_);
   state_ = run::State::recording;
-  end_at_ns_ = options_->duration_ms ? monotonic_ns() + *options_->duration_ms * 1'000'000 : 0;
+  begun_ns_ = monotonic_ns();
+  end_at_ns_ = options_->duration_ms ? begun_ns_ + *options_->duration_ms * 1'000'000 : 0;
   control_->set_state(state_);
 }
 
@@ -179,6 +180,9 @@ void Session::update_counts(const gt_record_stats& stats) noexcept {
 
 void Session::end_recording(run::Reason reason) noexcept {
   ranges_->draw_unfinished();
+  if (reason == run::Reason::other_profiler) (void)gt_make_way();
+  if (run::Counts* counts = control_->counts())
+    counts->recorded_ms.store(static_cast<std::uint64_t>(monotonic_ns() - begun_ns_) / 1'000'000);
   gt_record_stats stats{};
   stats.size = sizeof stats;
   const gt_status status = gt_record_end(recording_, &stats);
@@ -281,6 +285,14 @@ void Session::range_began(std::string_view text) {
   if (state_ != run::State::waiting) return;  // CUDA has not started, or recording has failed
   wait_until_ns_ = options_->delay_ms == 0 ? 0 : monotonic_ns() + options_->delay_ms * 1'000'000;
   if (wait_until_ns_ == 0) begin_recording();
+}
+
+void Session::make_way() noexcept {
+  const std::unique_lock lock(mutex_, kFinishWait);
+  if (!lock.owns_lock()) return;
+  if (state_ == run::State::recording) end_recording(run::Reason::other_profiler);
+  // Windows of the program's own, or the one that is open while recording waits.
+  (void)gt_make_way();
 }
 
 void Session::finish() noexcept {

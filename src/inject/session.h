@@ -37,6 +37,8 @@ class Session {
   // One load, for each range that begins.
   bool waits_for_range() const noexcept { return waits_for_range_.load(std::memory_order_relaxed); }
   void range_began(std::string_view text);
+  // The program starts a profiler of its own, on this thread: a recording ends, and CUPTI is free.
+  void make_way() noexcept;
   // Writes everything, at the exit of the process.
   void finish() noexcept;
 
@@ -71,6 +73,7 @@ class Session {
   std::timed_mutex mutex_;  // of what follows
   run::State state_ = run::State::none;
   std::int64_t wait_until_ns_ = 0;  // CLOCK_MONOTONIC; when recording may begin
+  std::int64_t begun_ns_ = 0;       // of the recording
   std::int64_t end_at_ns_ = 0;      // 0: at the exit
   gt_window window_{};              // while waiting
   gt_recording recording_{};

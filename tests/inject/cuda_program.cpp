@@ -7,7 +7,11 @@
 // graph:N          a graph of N kernels, captured here
 // replay:N         launches the last graph N times
 // eager:N          N kernels outside graphs
-// profiler         starts a profiler of its own
+// taken            a tool takes CUPTI's records over
+// plugin           loads a library that is linked with CUPTI, as `import torch` does
+// subscribe[:v2]   the plug-in asks for CUPTI's subscription, and prints the answer
+// subscribe_on:T   .. on T threads at once, and prints how many got it
+// record report    the plug-in asks for records of kernels, and prints what it got
 // sleep:MS pause   `pause` prints "ready" and sleeps for ever
 // fork             the rest happens in a child, whose exit status becomes this process's
 // exec             the rest happens in a new image of this process
@@ -23,6 +27,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -153,6 +158,35 @@ void eager(int kernels) {
   for (int i = 0; i < kernels; ++i) put_kernel("_Z5eagerv", 0, call(211));  // cudaLaunchKernel
 }
 
+void* plugin_library = nullptr;
+
+void load_plugin() {
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  plugin_library = dlopen((folder / "libprofiler_plugin.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (plugin_library == nullptr) {
+    std::cerr << dlerror() << '\n';
+    std::exit(97);
+  }
+}
+
+template <typename Function>
+Function* plugin(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(plugin_library, name));
+}
+
+int subscribe(bool v2 = false) {
+  void* handle = nullptr;
+  return plugin<int(void**)>(v2 ? "profiler_subscribe_v2" : "profiler_subscribe")(&handle);
+}
+
+void subscribe_on(int threads) {
+  std::atomic<int> succeeded{0};
+  std::vector<std::thread> all;
+  for (int i = 0; i < threads; ++i) all.emplace_back([&] { succeeded += subscribe() == 0 ? 1 : 0; });
+  for (std::thread& thread : all) thread.join();
+  std::cout << "subscribed " << succeeded << std::endl;
+}
+
 void run(const std::vector<std::string>& words, std::size_t from, const char* self);
 
 int run_in_child(const std::vector<std::string>& words, std::size_t from, const char* self) {
@@ -199,7 +233,12 @@ void run(const std::vector<std::string>& words, std::size_t from, const char* se
         {"graph", [](const std::string&, int n) { make_graph(n); }},
         {"replay", [](const std::string&, int n) { replay(n); }},
         {"eager", [](const std::string&, int n) { eager(n); }},
-        {"profiler", [](const std::string&, int) { process_fake().activity().take_over(); }},
+        {"taken", [](const std::string&, int) { process_fake().activity().take_over(); }},
+        {"plugin", [](const std::string&, int) { load_plugin(); }},
+        {"subscribe", [](const std::string& t, int) { std::cout << "subscribe " << subscribe(t == "v2") << std::endl; }},
+        {"subscribe_on", [](const std::string&, int n) { subscribe_on(n); }},
+        {"record", [](const std::string&, int) { std::cout << "record " << plugin<int()>("profiler_record")() << std::endl; }},
+        {"report", [](const std::string&, int) { plugin<void()>("profiler_report")(); }},
         {"sleep", [](const std::string&, int n) { usleep(static_cast<useconds_t>(n) * 1000); }},
         {"pause",
          [](const std::string&, int) {

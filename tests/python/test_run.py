@@ -3,7 +3,6 @@ import json
 import os
 import pty
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -11,48 +10,7 @@ from pathlib import Path
 
 import pytest
 from recording_file import RecordingFile
-
-BUILD = Path(os.environ.get("GRAPHTAG_BUILD", Path(__file__).resolve().parents[2] / "build/release"))
-FAKE = BUILD / "fake"
-HOST = socket.gethostname().split(".")[0]
-PROGRAMS = [name for name in ("cuda_program", "cuda_program_nvtx") if (FAKE / name).exists()]
-
-
-def environment(**more):
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("GRAPHTAG_RUN") and "INJECTION64" not in key}
-    for name in ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"):
-        kept.pop(name, None)
-    return {**kept, "LD_LIBRARY_PATH": f"{FAKE}:{kept.get('LD_LIBRARY_PATH', '')}", **more}
-
-
-@pytest.fixture
-def record(graphtag, tmp_path):
-    """record(*words, options=(), code=0, program=None, env={}): `graphtag run` of the program; stderr and the traces by name."""
-
-    def runner(*words, options=(), code=0, program="cuda_program", env=None, command=None):
-        command = command or [FAKE / program, *words]
-        given = [graphtag, "run", "-o", tmp_path / "out", *options, "--", *command]
-        done = subprocess.run(list(map(str, given)), capture_output=True, text=True, timeout=60, env=environment(**(env or {})), cwd=tmp_path)
-        assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
-        done.traces = sorted((tmp_path / "out").glob("*.pftrace"))
-        return done
-
-    return runner
-
-
-def start(graphtag, tmp_path, *words, options=(), env=None):
-    """The same, still running; with its first line of output read."""
-    given = [graphtag, "run", "-o", tmp_path / "out", *options, "--", FAKE / "cuda_program", *words]
-    process = subprocess.Popen(list(map(str, given)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(**(env or {})))
-    return process, process.stdout.readline().split()
-
-
-def only(traces):
-    assert len(traces) == 1, traces
-    return RecordingFile(traces[0])
-
-
-DECODE = ["cuda", "push:decode", "push:attention", "graph:3", "pop", "pop", "replay:2"]
+from run_programs import BUILD, DECODE, FAKE, HOST, PROGRAMS, environment, only, record, start  # noqa: F401 - record is a fixture
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -229,7 +187,7 @@ def test_out_that_cannot_be_made(graphtag, tmp_path):
 def test_each_option_is_in_the_help_and_in_the_documentation(run, source_dir):
     text = run("run", "--help").stdout
     documented = (source_dir / "docs/run.md").read_text()
-    for option in ("-o", "--delay", "--duration", "--start-on", "--no-api", "--max-size", "--buffers", "--nvtx-domains"):
+    for option in ("-o", "--delay", "--duration", "--start-on", "--no-api", "--max-size", "--buffers", "--nvtx-domains", "--no-guard"):
         assert option in text and f"`{option}" in documented, option
 
 
@@ -310,11 +268,6 @@ def test_max_size_keeps_the_newest(record):
     assert len(done.traces) > 1 and sum(trace.stat().st_size for trace in done.traces) < 2 << 20
     assert all(".pftrace" in trace.name and trace.name.split(".")[-2].isdigit() for trace in done.traces)
     assert "segments were deleted" in done.stderr
-
-
-def test_a_profiler_of_the_programs_own(record):
-    done = record(*DECODE, "profiler", "replay:1")
-    assert "started a profiler of its own" in done.stderr
 
 
 # --- signals

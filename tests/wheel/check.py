@@ -26,7 +26,7 @@ def run(*arguments, **options):
 
 
 def check_contents():
-    wanted = ["py.typed", "_ext.pyi", "bin/graphtag", "lib/libgraphtag.so", "lib/libgraphtag.so.0", "lib/libgraphtag_inject.so",
+    wanted = ["py.typed", "_ext.pyi", "bin/graphtag", "lib/libgraphtag.so", "lib/libgraphtag.so.0", "lib/libgraphtag_inject.so", "lib/libgraphtag_guard.so",
               "include/graphtag/graphtag.h", "include/graphtag/graphtag.hpp", "include/graphtag/torch.hpp",
               "lib/cmake/graphtag/graphtagConfig.cmake", "lib/pkgconfig/graphtag.pc", "torch/_backward.cpp"]  # fmt: skip
     missing = [name for name in wanted if not (PACKAGE / name).exists()]
