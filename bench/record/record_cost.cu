@@ -24,28 +24,17 @@
 #include <string>
 #include <vector>
 
+#include "../../tests/gpu/checked_calls.h"
+#include "../../tests/gpu/checked_cupti_calls.h"
+
 namespace {
+
+using gpu_test::check;
 
 constexpr int kNodes = 700;
 
 __global__ void work(float* data) {
   data[blockIdx.x * blockDim.x + threadIdx.x] += 1;
-}
-
-void check(cudaError_t error, const char* what) {
-  if (error == cudaSuccess) return;
-  std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(error));
-  std::exit(2);
-}
-void check(CUptiResult result, const char* what) {
-  if (result == CUPTI_SUCCESS) return;
-  std::fprintf(stderr, "%s: CUPTI error %d\n", what, static_cast<int>(result));
-  std::exit(2);
-}
-void check(gt_status status, const char* what) {
-  if (status == GT_OK) return;
-  std::fprintf(stderr, "%s: %s\n", what, gt_last_error());
-  std::exit(2);
 }
 
 void CUPTIAPI give(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) {

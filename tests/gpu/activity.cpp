@@ -2,37 +2,16 @@
 
 #include <cupti.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <mutex>
 
+#include "activity_rows.h"
+#include "checked_cupti_calls.h"
 #include "known.h"
 
 namespace gpu_test {
 namespace {
 
-constexpr std::size_t kBufferBytes = 8 << 20;
-
-std::mutex mutex;
-std::vector<Record> records;  // guarded by mutex
-std::uint64_t dropped = 0;    // likewise
-
-void check(CUptiResult result, const char* what) {
-  if (result == CUPTI_SUCCESS) return;
-  const char* text = "";
-  cuptiGetResultString(result, &text);
-  std::fprintf(stderr, "%s: %s\n", what, text);
-  std::exit(2);
-}
-
-void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) {
-  *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(8, kBufferBytes));
-  *size = *buffer == nullptr ? 0 : kBufferBytes;
-  *max_records = 0;
-}
-
-void keep(const CUpti_Activity* activity) {
+void append(const CUpti_Activity* activity, std::vector<Record>& records) {
   switch (activity->kind) {
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: {
       const auto* kernel = reinterpret_cast<const CUpti_ActivityKernel10*>(activity);
@@ -61,36 +40,21 @@ void keep(const CUpti_Activity* activity) {
   }
 }
 
-void CUPTIAPI take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t, std::size_t valid) {
-  const std::lock_guard lock(mutex);
-  CUpti_Activity* activity = nullptr;
-  while (cuptiActivityGetNextRecord(buffer, valid, &activity) == CUPTI_SUCCESS) keep(activity);
-  std::size_t lost = 0;
-  if (cuptiActivityGetNumDroppedRecords(context, stream, &lost) == CUPTI_SUCCESS) dropped += lost;
-  std::free(buffer);
-}
+using Records = ActivityRows<Record, append>;
 
 }  // namespace
 
 void start_activity() {
-  check(cuptiActivityRegisterCallbacks(give_buffer, take_buffer), "cuptiActivityRegisterCallbacks");
-  for (const CUpti_ActivityKind kind :
-       {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET}) {
-    check(cuptiActivityEnable(kind), "cuptiActivityEnable");
-  }
+  check(Records::start(), "CUPTI's activity");
 }
 
 std::vector<Record> take_records() {
   check(cuptiActivityFlushAll(0), "cuptiActivityFlushAll");
-  const std::lock_guard lock(mutex);
-  std::vector<Record> taken;
-  taken.swap(records);
-  return taken;
+  return Records::take();
 }
 
 std::uint64_t dropped_records() {
-  const std::lock_guard lock(mutex);
-  return dropped;
+  return Records::dropped();
 }
 
 }  // namespace gpu_test

@@ -28,43 +28,6 @@ cudaKernelNodeParams plain_params(std::uint32_t identity) {
 
 }  // namespace
 
-void check(cudaError_t error, const char* what) {
-  if (error == cudaSuccess) return;
-  std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(error));
-  std::exit(2);
-}
-
-void check(gt_status status, const char* what) {
-  if (status == GT_OK) return;
-  std::fprintf(stderr, "%s: %s: %s\n", what, gt_status_name(status), gt_last_error());
-  std::exit(2);
-}
-
-// --- Helper ---
-
-Helper::Helper() : thread_([this] { loop(); }) {}
-Helper::~Helper() {
-  run(nullptr);
-  thread_.join();
-}
-void Helper::run(const std::function<void()>& work) {
-  std::unique_lock lock(mutex_);
-  work_ = work;
-  ready_ = true;
-  changed_.notify_all();
-  changed_.wait(lock, [&] { return !ready_; });
-}
-void Helper::loop() {
-  std::unique_lock lock(mutex_);
-  for (bool more = true; more;) {
-    changed_.wait(lock, [&] { return ready_; });
-    more = work_ != nullptr;
-    if (more) work_();
-    ready_ = false;
-    changed_.notify_all();
-  }
-}
-
 // --- Scopes ---
 
 void Scopes::begin() {

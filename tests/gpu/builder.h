@@ -4,35 +4,13 @@
 #include <cuda_runtime.h>
 #include <graphtag/graphtag.h>
 
-#include <condition_variable>
-#include <functional>
-#include <mutex>
 #include <random>
-#include <thread>
 
+#include "../support/worker.h"
+#include "checked_calls.h"
 #include "known.h"
 
 namespace gpu_test {
-
-void check(cudaError_t error, const char* what);
-void check(gt_status status, const char* what);
-
-// Runs closures on a thread of its own while the caller waits: a thread of the program that adds to somebody's capture.
-class Helper {
- public:
-  Helper();
-  ~Helper();
-  void run(const std::function<void()>& work);
-
- private:
-  void loop();
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::function<void()> work_;
-  bool ready_ = false;
-  std::thread thread_;
-};
 
 // Numbers that tell work of a batch apart, and names that are never used twice.
 struct Ledger {
@@ -122,7 +100,7 @@ class Builder {
   std::size_t next_event_ = 0;
   char* memory_ = nullptr;
   Scopes scopes_, helper_scopes_;
-  Helper helper_;
+  graphtag::Worker helper_;
   bool on_helper_ = false;  // the node that is being added is added by the helper
 };
 

@@ -103,7 +103,7 @@ class Program {
   std::vector<KnownExec> execs_;
   std::vector<cudaGraph_t> graphs_;
   std::unique_ptr<Builder> builder_;
-  Helper thread_;
+  graphtag::Worker thread_;
 };
 
 void Program::build_batch() {

@@ -4,56 +4,18 @@
 
 #include <gtest/gtest.h>
 
-#include <condition_variable>
-#include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "capture/recorder.h"
 #include "registry/registry.h"
 #include "tests/fake/fake_cuda.h"
+#include "tests/support/worker.h"
 
 namespace graphtag {
-
-// Runs closures on a thread of its own, one at a time, while the caller waits.
-class Worker {
- public:
-  Worker() : thread_([this] { loop(); }) {}
-  ~Worker() {
-    run(nullptr);
-    thread_.join();
-  }
-  void run(const std::function<void()>& work) {
-    std::unique_lock lock(mutex_);
-    work_ = work;
-    ready_ = true;
-    changed_.notify_all();
-    changed_.wait(lock, [&] { return !ready_; });
-  }
-
- private:
-  void loop() {
-    std::unique_lock lock(mutex_);
-    for (bool more = true; more;) {
-      changed_.wait(lock, [&] { return ready_; });
-      more = work_ != nullptr;
-      if (more) work_();
-      ready_ = false;
-      changed_.notify_all();
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::function<void()> work_;
-  bool ready_ = false;
-  std::thread thread_;
-};
 
 // `inner` laid over `outer`, key by key.
 inline Json laid_over(Json outer, const Json& inner) {

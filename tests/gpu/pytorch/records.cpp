@@ -2,11 +2,12 @@
 // with graphtag, and leaves libcupti's symbols to the copy that PyTorch has loaded.
 #include <cupti.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <mutex>
 #include <vector>
+
+#include "../activity_rows.h"
 
 namespace {
 
@@ -23,18 +24,6 @@ struct Row {
 };
 static_assert(sizeof(Row) == 456);
 
-constexpr std::size_t kBufferBytes = 8 << 20;
-
-std::mutex mutex;
-std::vector<Row> rows;      // guarded by mutex
-std::uint64_t dropped = 0;  // likewise
-
-void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) {
-  *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(8, kBufferBytes));
-  *size = *buffer == nullptr ? 0 : kBufferBytes;
-  *max_records = 0;
-}
-
 template <typename Activity>
 Row common(std::uint32_t kind, const Activity& activity) {
   Row row{};
@@ -47,7 +36,7 @@ Row common(std::uint32_t kind, const Activity& activity) {
   return row;
 }
 
-void keep(const CUpti_Activity* activity) {
+void append(const CUpti_Activity* activity, std::vector<Row>& rows) {
   switch (activity->kind) {
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: {
       const auto& kernel = *reinterpret_cast<const CUpti_ActivityKernel9*>(activity);
@@ -78,17 +67,7 @@ void keep(const CUpti_Activity* activity) {
   }
 }
 
-void CUPTIAPI take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t, std::size_t valid) {
-  const std::lock_guard lock(mutex);
-  CUpti_Activity* activity = nullptr;
-  while (cuptiActivityGetNextRecord(buffer, valid, &activity) == CUPTI_SUCCESS) keep(activity);
-  std::size_t lost = 0;
-  if (cuptiActivityGetNumDroppedRecords(context, stream, &lost) == CUPTI_SUCCESS) dropped += lost;
-  std::free(buffer);
-}
-
-constexpr CUpti_ActivityKind kKinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-                                         CUPTI_ACTIVITY_KIND_MEMSET};
+using Records = gpu_test::ActivityRows<Row, append>;
 
 }  // namespace
 
@@ -96,18 +75,11 @@ extern "C" {
 
 // Each returns 0, or the CUptiResult of what failed.
 int records_start() {
-  if (const CUptiResult result = cuptiActivityRegisterCallbacks(give_buffer, take_buffer)) return result;
-  for (const CUpti_ActivityKind kind : kKinds) {
-    if (const CUptiResult result = cuptiActivityEnable(kind)) return result;
-  }
-  return 0;
+  return Records::start();
 }
 
 int records_stop() {
-  for (const CUpti_ActivityKind kind : kKinds) {
-    if (const CUptiResult result = cuptiActivityDisable(kind)) return result;
-  }
-  return 0;
+  return Records::stop();
 }
 
 int records_flush() {
@@ -116,17 +88,14 @@ int records_flush() {
 
 // Copies up to `capacity` rows out, and forgets all; returns how many there were. With capacity 0 none is forgotten.
 std::size_t records_take(Row* out, std::size_t capacity) {
-  const std::lock_guard lock(mutex);
-  const std::size_t count = rows.size();
-  if (capacity == 0) return count;
-  for (std::size_t i = 0; i < count && i < capacity; ++i) out[i] = rows[i];
-  rows.clear();
-  return count;
+  if (capacity == 0) return Records::size();
+  const std::vector<Row> rows = Records::take();
+  std::copy_n(rows.begin(), std::min(rows.size(), capacity), out);
+  return rows.size();
 }
 
 std::uint64_t records_dropped() {
-  const std::lock_guard lock(mutex);
-  return dropped;
+  return Records::dropped();
 }
 
 }  // extern "C"

@@ -28,6 +28,7 @@
 #include <thread>
 #include <vector>
 
+#include "../checked_calls.h"
 #include "recorded_file.h"
 
 namespace gpu_test {
@@ -40,17 +41,6 @@ __global__ void work() {}
 __global__ void wait_cycles(long long cycles) {
   for (const long long end = clock64() + cycles; clock64() < end;) {
   }
-}
-
-void check(cudaError_t error, const char* what) {
-  if (error == cudaSuccess) return;
-  std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(error));
-  std::exit(2);
-}
-void check(gt_status status, const char* what) {
-  if (status == GT_OK) return;
-  std::fprintf(stderr, "%s: %s: %s\n", what, gt_status_name(status), gt_last_error());
-  std::exit(2);
 }
 
 // What a kernel of this grid is to be called, and how often it was launched.
