@@ -161,7 +161,7 @@ class Reporter {
         if (lives(pid)) {
           warn(fmt::format("process {} still runs and records: {}", pid, trace));
         } else {
-          warn(fmt::format("process {} was ended from outside: {} has what it had written until then, a second before at most",
+          warn(fmt::format("process {} was killed, or left by _exit: {} has what it had written until then, a second before at most",
                            pid, trace));
         }
         break;

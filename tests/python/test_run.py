@@ -63,7 +63,7 @@ def test_the_exit_status_is_the_programs(record, ending, code):
     done = record(*DECODE, ending, code=code)
     assert len(done.traces) == 1
     if not ending.startswith("exit"):
-        assert "was ended from outside" in done.stderr
+        assert "was killed, or left by _exit" in done.stderr
         assert RecordingFile(done.traces[0]).rest == 0
 
 
