@@ -1,6 +1,6 @@
 """Runs unchanged programs under `graphtag run` on a GPU and looks at what was recorded.
 
-usage: check.py torch|jax|raw|million|cost|kill
+usage: check.py torch|profiler|jax|raw|million|cost|kill
 
 GRAPHTAG  the command, libgraphtag_inject.so beside it       PROGRAMS  the folder of raw_program and libminimal_client.so
 PYTHON    with torch and jax (this one)                      KILLS     moments to kill at (100)        TURNS     of the cost (5)
@@ -32,21 +32,21 @@ def say(*words):
 
 
 def run(folder, *command, options=(), env=None, check=True):
-    """`graphtag run`; (standard output, traces)."""
+    """`graphtag run`: the finished process, with its `traces`."""
     given = [GRAPHTAG, "run", "-o", folder, *options, "--", *command]
     done = subprocess.run(list(map(str, given)), capture_output=True, text=True, timeout=400, env={**os.environ, **(env or {})}, check=False)
     say(done.stderr.strip())
     if check and done.returncode != 0:
         say(done.stdout[-2000:])
         raise SystemExit(f"{command} ended with {done.returncode}")
-    return done.stdout, sorted(Path(folder).glob("*.pftrace"))
+    done.traces = sorted(Path(folder).glob("*.pftrace"))
+    return done
 
 
 def check_program(*command, kernel_name="inject_probe"):
     with tempfile.TemporaryDirectory() as folder:
         truth_file = Path(folder) / "truth.json"
-        _, traces = run(folder, *command, truth_file)
-        traces = [Trace(path) for path in traces]
+        traces = [Trace(path) for path in run(folder, *command, truth_file).traces]
         truth = json.loads(truth_file.read_text())
         # What a compiler process of the program did is in files of its own.
         trace = max(traces, key=lambda one: len(one.kernels))
@@ -65,6 +65,31 @@ def check_torch():
     return check_program(PYTHON, HERE / "torch_program.py")
 
 
+def check_profiler():
+    """Recording ends where the program starts torch.profiler, which sees the GPU as if it were alone; without the guard it is refused."""
+    ok = True
+    for options in ([], ["--no-guard"]):
+        with tempfile.TemporaryDirectory() as folder:
+            truth_file = Path(folder) / "truth.json"
+            done = run(folder, PYTHON, HERE / "torch_profiler_program.py", truth_file, options=options, check=not options)
+            if options:
+                # What PyTorch makes of a refusal is its own; ours is to go on.
+                profiled = json.loads(truth_file.read_text())["profiled"] if truth_file.exists() else None
+                say(f"{options}: the program ended with {done.returncode}; torch.profiler saw {profiled}")
+                ok = ok and "its own profiler went on" not in done.stderr
+                continue
+            trace, truth = max(map(Trace, done.traces), key=lambda one: len(one.kernels)), json.loads(truth_file.read_text())
+            counts = trace.ended()
+            say("ended:", counts["state"], {key: counts[key] for key in ("dropped_by_cupti", "records_lost", "buffers_kept", "bad_times")})
+            say("torch.profiler saw:", truth["profiled"])
+            ok = compare(trace, truth["before"], "inject_probe", say) and ok
+            ok = ok and counts["state"] == "other-profiler" and not any(counts[key] for key in ("dropped_by_cupti", "records_lost", "buffers_kept", "bad_times"))
+            ok = ok and "its own profiler went on" in done.stderr and done.returncode == 0
+            for one in truth["profiled"]:
+                ok = ok and one["launched"] == one["events"] == one["exported"] and not one["events_without_time"] and not one["exported_without_time"]
+    return ok
+
+
 def check_raw():
     return check_program(PROGRAMS / "raw_program")
 
@@ -72,8 +97,8 @@ def check_raw():
 def check_jax():
     with tempfile.TemporaryDirectory() as folder:
         truth_file = Path(folder) / "truth.json"
-        _, traces = run(folder, PYTHON, HERE / "jax_program.py", truth_file, env={"XLA_PYTHON_CLIENT_PREALLOCATE": "false"})
-        trace = max(map(Trace, traces), key=lambda one: len(one.kernels))
+        done = run(folder, PYTHON, HERE / "jax_program.py", truth_file, env={"XLA_PYTHON_CLIENT_PREALLOCATE": "false"})
+        trace = max(map(Trace, done.traces), key=lambda one: len(one.kernels))
         graphed = [kernel for kernel in trace.kernels if kernel.args.get("graph node id")]
         named = sum(kernel.region() is not None for kernel in graphed)
         launches = collections.Counter((kernel.args["graph id"], kernel.args["correlation"]) for kernel in graphed)
@@ -95,12 +120,12 @@ def check_million():
     ok = True
     for seconds, options in (("1.7", []), ("0.2", ["--no-api"]), ("0.2", ["--buffers", "2x64K"])):
         with tempfile.TemporaryDirectory() as folder:
-            out, traces = run(folder, PROGRAMS / "raw_program", "--loop", "700", seconds, options=options)
-            launched = json.loads(out)["launches"] * 700
-            trace = Trace(traces[0], light=True)
+            done = run(folder, PROGRAMS / "raw_program", "--loop", "700", seconds, options=options)
+            launched = json.loads(done.stdout)["launches"] * 700
+            trace = Trace(done.traces[0], light=True)
             recorded, counts = trace.counts["kernel"], trace.ended()
             dropped, named = counts["dropped_by_cupti"], counts["graph_named"]
-            say(f"{options}: launched {launched}, recorded {recorded}, dropped {dropped}, named {named}, file {traces[0].stat().st_size >> 20} MiB")
+            say(f"{options}: launched {launched}, recorded {recorded}, dropped {dropped}, named {named}, file {done.traces[0].stat().st_size >> 20} MiB")
             ok = ok and counts["kernels"] == recorded and (recorded == launched if not dropped else recorded < launched <= recorded + dropped)
     return ok
 
