@@ -122,6 +122,8 @@ constexpr std::string_view kBeginEvent = "graphtag.begin";
 constexpr std::string_view kDeviceEvent = "graphtag.device";
 // Args of kEndEvent: "state" ("ended", "other-profiler", "failed"), "end_ns", and each count of gt_record_stats by its name.
 constexpr std::string_view kEndEvent = "graphtag.end";
+// No recording has it: the instant of kStatusCategory, behind everything else, of a trace that graphtag annotate drew.
+constexpr std::string_view kDrawnEvent = "graphtag";
 // A problem is an instant of kProblemCategory: its name is a stable word ("dropped", "other-profiler", "write-failed" ...), its args are "count",
 // "what" (a sentence) and "do" (what to do about it).
 constexpr std::string_view kProblemCount = "count", kProblemWhat = "what", kProblemDo = "do";

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/recording_layout.h"
 #include "write/outcome.h"
 #include "write/perfetto_args.h"
 #include "write/perfetto_slices.h"
@@ -191,8 +192,8 @@ class PerfettoWriter final : public NamedEventConsumer {
     track.name = "graphtag";
     append_track(packets, kSummarySequence, track);
     encoder_.clear();
-    encoder_.category("graphtag");
-    encoder_.name("graphtag");
+    encoder_.category(recording::kStatusCategory);
+    encoder_.name(recording::kDrawnEvent);
     {
       auto args = encoder_.args();
       args_.write_json(args, "graphtag", describe_run(trace_));

@@ -36,6 +36,11 @@ def test_a_killed_recording_is_read_as_far_as_it_goes(run, recording, tmp_path):
     run("check", cut, "--min-time", "0.5", code=4)  # the end is missing
 
 
-def test_what_annotate_wrote_is_not_read_again(run, recording, tmp_path):
-    run("annotate", recording, "-o", tmp_path / "named.pftrace")
-    assert "no recording of graphtag" in run("report", tmp_path / "named.pftrace", code=3).stderr
+def test_what_annotate_drew_is_not_read_again_and_says_what_to_take(run, recording, source_dir, tmp_path):
+    """Also where there is nothing in it."""
+    (tmp_path / "empty.json").write_text('{"traceEvents": []}')
+    for trace in (recording, source_dir / "examples/decode/decode.json.gz", tmp_path / "empty.json"):
+        for out in ("drawn.pftrace", "drawn.pftrace.gz"):
+            run("annotate", trace, "-o", tmp_path / out, "--force")
+            said = run("report", tmp_path / out, code=3).stderr
+            assert "no recording of graphtag" in said and "the trace that it was drawn from" in said, trace

@@ -4,6 +4,7 @@ import importlib
 import json
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import threading
@@ -379,18 +380,46 @@ def test_profile_runs_torchs_profiler_where_its_traces_can_be_named(tmp_path, mo
     assert not (tmp_path / "b.json").exists()
 
 
-def test_profile_records_by_itself_where_they_cannot(tmp_path, monkeypatch):
-    """The false CUDA records nothing, but the file is there."""
+@pytest.mark.parametrize("name", ["a.json", "a.json.gz", "a.pftrace", "a.pftrace.gz"])
+def test_profile_records_by_itself_where_they_cannot(tmp_path, monkeypatch, name):
+    """The false CUDA records nothing, but the file is there, and can be read."""
     monkeypatch.setattr(torch, "__version__", "2.11.0+cu130")
-    with gat.profile(tmp_path / "a.json.gz") as profiled:
+    with gat.profile(tmp_path / name) as profiled:
         assert profiled.profiler is None and graphtag._ext.active()
     assert not graphtag._ext.active() and not fake_cuda.call("has_subscriber")
-    assert list(graphtag.check(tmp_path / "a.json.gz")) == []
+    assert list(graphtag.check(tmp_path / name)) == [] and [path.name for path in tmp_path.iterdir()] == [name]
+    assert ((tmp_path / name).read_bytes()[:2] == b"\x1f\x8b") == name.endswith(".gz")
     with pytest.raises(ZeroDivisionError), gat.profile(tmp_path / "b.json"):
         raise ZeroDivisionError
     assert not (tmp_path / "b.json").exists() and not graphtag._ext.active()
     with pytest.raises(ValueError, match="none"):
         gat.profile(tmp_path / "c.json", graph_lanes="some")
+
+
+SAMPLE = fake_cuda.SOURCE_DIR / "tests/golden/recordings/sample.pftrace"
+
+
+class RecordingWithWork:
+    """As graphtag.record: 101 records of a graph."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def begin(self):
+        return self
+
+    def end(self):
+        shutil.copyfile(SAMPLE, self.path)
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.json.gz", "a.pftrace", "a.pftrace.gz"])
+def test_what_profile_recorded_is_read_whatever_it_is_written_as(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(torch, "__version__", "2.11.0+cu130")
+    monkeypatch.setattr(gat._export, "record", RecordingWithWork)
+    with gat.profile(tmp_path / name):
+        pass
+    found, wanted = graphtag.report(tmp_path / name), graphtag.report(SAMPLE)
+    assert len(wanted) > 4 and list(found) == list(wanted)
 
 
 def test_the_trace_handler_writes_one_file_a_cycle(tmp_path):

@@ -1,8 +1,10 @@
 """torch.profiler's own traces, with the names in."""
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import shutil
 import socket
 import tempfile
 import time
@@ -79,11 +81,21 @@ def trace_handler(
     return write
 
 
+def _keep(recording: str, path: str) -> None:
+    """The recorder's own file, which has the names in, at `path`, packed if that ends in .gz."""
+    if not path.endswith(".gz"):
+        shutil.move(recording, path)
+        return
+    with open(recording, "rb") as plain, gzip.open(path, "wb", compresslevel=4) as packed:
+        shutil.copyfileobj(plain, packed)
+
+
 class profile:
     """Profiles what runs within it (a with statement), and writes the trace to `path` with the names in: .json, .json.gz, .pftrace or .pftrace.gz.
 
     By torch.profiler.profile(**options) where profiler_writes_node_ids(), as export() does; else by graphtag.record, which leaves `options` aside and
-    knows no operators of the host. `graph_lanes` as in export(). Synchronises with the GPU at its end.
+    knows no operators of the host. `graph_lanes` as in export(). Synchronises with the GPU at its end. report() reads what it wrote, but for a
+    .pftrace of torch's profiler or with lanes, which are drawn to be looked at.
     """
 
     def __init__(self, path: str | os.PathLike[str], graph_lanes: str = "none", **options: Any) -> None:
@@ -116,7 +128,9 @@ class profile:
             return
         try:
             self._recording.end()
-            if kind is None:
+            if kind is None and self._lanes == "none" and self.path.endswith((".pftrace", ".pftrace.gz")):
+                _keep(self._recording.path, self.path)
+            elif kind is None:
                 _command.annotate(self._recording.path, self.path, lanes=self._lanes, force=True)
         finally:
             self._folder.cleanup()

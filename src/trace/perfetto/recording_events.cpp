@@ -54,6 +54,15 @@ std::optional<T> number_at(const Json& object, const char* key) {
   return found->get<T>();
 }
 
+Error no_recording() {
+  return {
+      ErrorCode::unsupported,
+      "it is a Perfetto trace, but no recording of graphtag (graphtag run, graphtag.record); if graphtag annotate drew it, take "
+      "the trace that it was drawn from, or let it write Chrome JSON",
+      {},
+      {}};
+}
+
 std::string text_at(const Json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string{};
@@ -131,14 +140,7 @@ Result<void> RecordingEvents::add(const Packet& packet, std::uint64_t offset) {
     return {};
   }
   if (*category == layout::kStatusCategory) return status(packet, sequence, *name, offset);
-  if (!begun_) {
-    return Error{ErrorCode::unsupported,
-                 "it is a Perfetto trace, but no recording of graphtag (graphtag run); if graphtag annotate wrote it, take the "
-                 "trace that it "
-                 "was made from, or write Chrome JSON",
-                 {},
-                 {}};
-  }
+  if (!begun_) return no_recording();
   if (event.type == EventType::instant) return give_instant(packet, sequence, *category, *name, offset);
   return begin_slice(packet, sequence, *category, *name, offset);
 }
@@ -176,6 +178,8 @@ Json RecordingEvents::facts_of(const PacketEvent& event, const Sequence& sequenc
 Result<void> RecordingEvents::status(const Packet& packet, const Sequence& sequence, std::string_view name,
                                      std::uint64_t offset) {
   if (name == layout::kBeginEvent) return begin_recording(packet, sequence, offset);
+  // All that is in one that was drawn of nothing.
+  if (name == layout::kDrawnEvent && !begun_) return no_recording();
   if (name == layout::kEndEvent) ended_ = true;
   if (name == layout::kDeviceEvent) {
     const Json args = facts_of(*packet.event, sequence, offset);
