@@ -133,41 +133,40 @@ void ArgWriter::write_key(protozero::pbf_writer& annotation, std::string_view ke
   add_text(annotation, {InternedKind::arg_name, annotation_field::name_iid, annotation_field::name}, key, strings_, used_);
 }
 
-void ArgWriter::boolean(std::string_view key, bool value) {
+template <typename AddValue>
+void ArgWriter::write(std::string_view key, AddValue add_value) {
   protozero::pbf_writer annotation{message_, child_tag_};
   write_key(annotation, key);
-  annotation.add_bool(annotation_field::bool_value, value);
+  add_value(annotation);
+}
+
+void ArgWriter::boolean(std::string_view key, bool value) {
+  write(key, [&](protozero::pbf_writer& annotation) { annotation.add_bool(annotation_field::bool_value, value); });
 }
 
 void ArgWriter::integer(std::string_view key, std::int64_t value) {
-  protozero::pbf_writer annotation{message_, child_tag_};
-  write_key(annotation, key);
-  annotation.add_int64(annotation_field::int_value, value);
+  write(key, [&](protozero::pbf_writer& annotation) { annotation.add_int64(annotation_field::int_value, value); });
 }
 
 void ArgWriter::unsigned_integer(std::string_view key, std::uint64_t value) {
-  protozero::pbf_writer annotation{message_, child_tag_};
-  write_key(annotation, key);
-  annotation.add_uint64(annotation_field::uint_value, value);
+  write(key, [&](protozero::pbf_writer& annotation) { annotation.add_uint64(annotation_field::uint_value, value); });
 }
 
 void ArgWriter::real(std::string_view key, double value) {
-  protozero::pbf_writer annotation{message_, child_tag_};
-  write_key(annotation, key);
-  annotation.add_double(annotation_field::double_value, value);
+  write(key, [&](protozero::pbf_writer& annotation) { annotation.add_double(annotation_field::double_value, value); });
 }
 
 void ArgWriter::string(std::string_view key, std::string_view value) {
-  protozero::pbf_writer annotation{message_, child_tag_};
-  write_key(annotation, key);
-  add_text(annotation, {InternedKind::arg_string, annotation_field::string_value_iid, annotation_field::string_value}, value,
-           strings_, used_);
+  write(key, [&](protozero::pbf_writer& annotation) {
+    add_text(annotation, {InternedKind::arg_string, annotation_field::string_value_iid, annotation_field::string_value}, value,
+             strings_, used_);
+  });
 }
 
 void ArgWriter::json(std::string_view key, std::string_view text) {
-  protozero::pbf_writer annotation{message_, child_tag_};
-  write_key(annotation, key);
-  annotation.add_string(annotation_field::legacy_json_value, text.data(), text.size());
+  write(key, [&](protozero::pbf_writer& annotation) {
+    annotation.add_string(annotation_field::legacy_json_value, text.data(), text.size());
+  });
 }
 
 ArgWriter ArgWriter::dict(std::string_view key) {

@@ -88,6 +88,8 @@ class ArgWriter {
  private:
   ArgWriter(ArgWriter& parent, std::string_view key, std::uint32_t child_tag);
   void write_key(protozero::pbf_writer& annotation, std::string_view key);
+  template <typename AddValue>
+  void write(std::string_view key, AddValue add_value);
 
   protozero::pbf_writer message_;
   std::uint32_t child_tag_;

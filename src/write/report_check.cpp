@@ -94,15 +94,11 @@ const char* verdict_word(CheckVerdict verdict) {
 
 std::string json(const CheckReport& report, const Table& printed, const OperationTable& table, const ReportContext& context,
                  const std::vector<ReportWarning>& warnings) {
-  const auto fraction = [](std::optional<double> value) { return value ? Json(*value) : Json(nullptr); };
   Json root = json_envelope("graphtag.check/1", table, context, warnings, report.base_ns);
   Json& totals = root["totals"];
   totals["sum_ns"] = report.sum_ns;
   totals["busy_ns"] = report.busy_ns;
-  totals["coverage"] = Json::object();
-  totals["coverage"]["records_frac"] = fraction(report.coverage_records_frac);
-  totals["coverage"]["sum_frac"] = fraction(report.coverage_sum_frac);
-  totals["coverage"]["busy_frac"] = fraction(report.coverage_busy_frac);
+  totals["coverage"] = coverage_json(report.coverage_records_frac, report.coverage_sum_frac, report.coverage_busy_frac);
   totals["replays"] = report.replays;
   totals["short_replays"] = report.short_replays;
   totals["outside_records"] = report.outside_records;

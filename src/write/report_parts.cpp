@@ -186,6 +186,15 @@ Json json_envelope(const std::string& schema, const OperationTable& table, const
   return root;
 }
 
+Json coverage_json(std::optional<double> records, std::optional<double> sum, std::optional<double> busy) {
+  const auto fraction = [](std::optional<double> value) { return value ? Json(*value) : Json(nullptr); };
+  Json coverage = Json::object();
+  coverage["records_frac"] = fraction(records);
+  coverage["sum_frac"] = fraction(sum);
+  coverage["busy_frac"] = fraction(busy);
+  return coverage;
+}
+
 Result<std::size_t> find_column(const std::vector<Column>& columns, const std::string& name, const char* option) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].key == name) return i;

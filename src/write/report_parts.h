@@ -34,6 +34,9 @@ Json problems_json(const Problems& problems);
 Json json_envelope(const std::string& schema, const OperationTable& table, const ReportContext& context,
                    const std::vector<ReportWarning>& warnings, std::int64_t base_ns);
 
+// "coverage" of the totals: fractions, or null where there is nothing to be a fraction of.
+Json coverage_json(std::optional<double> records, std::optional<double> sum, std::optional<double> busy);
+
 // Index of the column that a user calls `name`: its key, its key without _ns or _frac, or its title. Error: lists the columns.
 Result<std::size_t> find_column(const std::vector<Column>& columns, const std::string& name, const char* option);
 

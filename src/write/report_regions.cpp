@@ -239,7 +239,6 @@ Table RegionPrinter::copies() const {
 }
 
 std::string RegionPrinter::json(const std::vector<ReportWarning>& warnings) const {
-  const auto fraction = [](std::optional<double> value) { return value ? Json(*value) : Json(nullptr); };
   Json root = json_envelope("graphtag.report/1", table_, context_, warnings, report_.base_ns);
   Json& totals = root["totals"];
   totals["window_ns"] = report_.window_ns;
@@ -252,10 +251,7 @@ std::string RegionPrinter::json(const std::vector<ReportWarning>& warnings) cons
   totals["exposed_comm_ns"] = report_.exposed_comm_ns;
   totals["exposed_copy_ns"] = report_.exposed_copy_ns;
   totals["unattributed_share_ns"] = report_.unattributed.share_ns;
-  totals["coverage"] = Json::object();
-  totals["coverage"]["records_frac"] = fraction(report_.coverage_records_frac);
-  totals["coverage"]["sum_frac"] = fraction(report_.coverage_sum_frac);
-  totals["coverage"]["busy_frac"] = fraction(report_.coverage_busy_frac);
+  totals["coverage"] = coverage_json(report_.coverage_records_frac, report_.coverage_sum_frac, report_.coverage_busy_frac);
   totals["records"] = report_.records;
   totals["devices"] = report_.devices;
   totals["replays"] = report_.replays;

@@ -115,22 +115,30 @@ class StrictParser {
     return true;
   }
 
-  // An object from its brace on. `take` reads the value of each member.
-  template <typename Take>
-  bool members(Take take) {
+  // An object or array from its bracket on. `element` reads each member or value.
+  template <typename Element>
+  bool elements(char close, Element element) {
     ++position_;
     if (!next()) return false;
-    if (text_[position_] == '}') {
+    if (text_[position_] == close) {
       ++position_;
       return true;
     }
     for (;;) {
-      const Key name = key();
-      if (!name.complete || !take(name) || !next()) return false;
+      if (!element() || !next()) return false;
       const char c = text_[position_++];
-      if (c == '}') return true;
+      if (c == close) return true;
       if (c != ',') return fail();
     }
+  }
+
+  // An object. `take` reads the value of each member.
+  template <typename Take>
+  bool members(Take take) {
+    return elements('}', [&] {
+      const Key name = key();
+      return name.complete && take(name);
+    });
   }
 
   bool object(int depth) {
@@ -148,19 +156,7 @@ class StrictParser {
   }
 
   bool array(int depth) {
-    ++position_;
-    if (!next()) return false;
-    if (text_[position_] == ']') {
-      ++position_;
-      return true;
-    }
-    for (;;) {
-      if (!value(depth + 1).complete) return false;
-      if (!next()) return false;
-      const char c = text_[position_++];
-      if (c == ']') return true;
-      if (c != ',') return fail();
-    }
+    return elements(']', [&] { return value(depth + 1).complete; });
   }
 
   Value value(int depth, bool is_args = false) {
