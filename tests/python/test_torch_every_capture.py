@@ -1,4 +1,5 @@
 """install(every_capture=True): captures that do not ask for annotations record, and scopes that began before them name their work."""
+import gc
 import os
 
 import fake_cuda
@@ -163,3 +164,78 @@ def test_a_child_of_fork_keeps_scopes_of_its_own():
     if pid == 0:
         os._exit(1 if graphtag._ext.active() else 0)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, "nothing is kept where nothing was"
+
+
+# --- captures without torch.cuda.graph
+
+
+def begin_and_end(graph, work):
+    with torch.cuda.stream(fake_cuda.Stream()):
+        graph.capture_begin()
+        work()
+        graph.capture_end()
+
+
+def test_captures_by_hand_are_recorded_too():
+    graph = torch.cuda.CUDAGraph()
+    with gat.mark_kernels("by hand"):
+        begin_and_end(graph, fake_cuda.launch)
+    assert not fake_cuda.call("has_subscriber")
+    view = gat.get_kernel_annotations()
+    assert [view[node_id] for node_id in graph.replay().values()] == [[{"name": "by hand"}]]
+    graph.reset()
+    assert not gat.get_kernel_annotations()
+
+
+def test_a_graph_class_that_was_imported_before_is_recorded_too():
+    graph = torch.cuda.CUDAGraph()
+    with gat._capture.torch_graph(graph, stream=fake_cuda.Stream()), gat.mark_kernels("a"):
+        fake_cuda.launch()
+    assert list(gat.get_kernel_annotations().values()) == [[{"name": "a"}]]
+
+
+def test_each_capture_is_recorded_once():
+    opened = graphtag._ext.counters()["windows_opened"]
+    with torch.cuda.graph(torch.cuda.CUDAGraph(), stream=fake_cuda.Stream()):
+        fake_cuda.launch()
+    begin_and_end(torch.cuda.CUDAGraph(), fake_cuda.launch)
+    assert graphtag._ext.counters()["windows_opened"] == opened + 2
+
+
+def test_a_capture_by_hand_that_fails_leaves_nothing():
+    graph, side = torch.cuda.CUDAGraph(), fake_cuda.Stream()
+
+    def fork():
+        side.wait_stream(torch.cuda.current_stream())
+        with gat.mark_kernels("lost"):
+            fake_cuda.launch(on=side)
+
+    with pytest.raises(RuntimeError, match="invalidated"):
+        begin_and_end(graph, fork)
+    assert not gat.get_kernel_annotations() and not fake_cuda.call("has_subscriber")
+    stream = fake_cuda.Stream()
+    assert fake_cuda.call("begin_capture", stream.cuda_stream)
+    with pytest.raises(RuntimeError, match="capturing"), torch.cuda.stream(stream):
+        torch.cuda.CUDAGraph().capture_begin()
+    assert not fake_cuda.call("has_subscriber")
+    fake_cuda.call("end_capture", stream.cuda_stream)
+
+
+def test_a_capture_that_is_never_ended_keeps_no_window_open():
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.stream(fake_cuda.Stream()) as _:
+        graph.capture_begin()
+        assert fake_cuda.call("has_subscriber")
+        fake_cuda.call("end_capture", torch.cuda.current_stream().cuda_stream)
+        del graph
+        gc.collect()
+    assert not fake_cuda.call("has_subscriber")
+
+
+def test_without_every_capture_captures_by_hand_are_left_alone():
+    gat.install()
+    with gat.mark_kernels("a"):
+        begin_and_end(torch.cuda.CUDAGraph(), fake_cuda.launch)
+    assert not gat.get_kernel_annotations()
+    gat.uninstall()
+    assert "capture_begin" in fake_cuda.CUDAGraph.__dict__ and not hasattr(fake_cuda.CUDAGraph.capture_begin, "__wrapped__")

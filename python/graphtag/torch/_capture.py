@@ -2,9 +2,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import json
-from typing import Any
+import threading
+import weakref
+from typing import Any, Callable, Iterator
 
 import torch
 
@@ -55,7 +58,7 @@ class graph(torch_graph):
         self._graphtag_config = _config.parse(annotation_config)
         self._graphtag_label = None if label is None else json.dumps(plain(label), ensure_ascii=False)
         self._graphtag_enabled = bool(enable_annotations) or every_capture
-        self._graphtag_recording: _recording.Recording | None = None
+        self._graphtag_capture: _Capture | None = None
         options: dict[str, Any] = {"pool": pool, "stream": stream}
         if "capture_error_mode" in _GRAPH_PARAMETERS:
             options["capture_error_mode"] = capture_error_mode
@@ -71,45 +74,113 @@ class graph(torch_graph):
             super().__enter__()
             return
         stream = self.capture_stream.cuda_stream
-        try:
-            recording.add_stream(stream)
+        with _begins(recording, stream):
             super().__enter__()
-        except BaseException:
-            recording.close()
-            raise
-        try:
-            recording.capture_began(stream, self._graphtag_label)
-            if recording.config.record_py_stacks:
-                _stacks.note_graph(recording.graph_id)
-            self._graphtag_hook = None
-            if recording.uses_boundaries:
-                self._graphtag_hook = _link_when_instantiated(self.cuda_graph)
-        except Error:
-            # The capture is worth more than its names.
-            recording.close()
-            return
-        self._graphtag_recording = recording
+        self._graphtag_capture = _Capture.of(self.cuda_graph, recording, stream, self._graphtag_label)
 
     def __exit__(self, *error: object) -> None:
-        recording, self._graphtag_recording = self._graphtag_recording, None
-        if recording is None:
+        capture, self._graphtag_capture = self._graphtag_capture, None
+        if capture is None:
             super().__exit__(*error)
-            return
+        else:
+            capture.end(lambda: super(graph, self).__exit__(*error), error[0] is not None)
+
+
+_thread = threading.local()  # .begins: a capture that records already is about to begin
+
+
+@contextlib.contextmanager
+def _begins(recording: _recording.Recording, stream: int) -> Iterator[None]:
+    """Around the beginning of a capture on `stream`; what fails there ends the recording."""
+    _thread.begins = True
+    try:
+        recording.add_stream(stream)
+        yield
+    except BaseException:
+        recording.close()
+        raise
+    finally:
+        _thread.begins = False
+
+
+class _Capture:
+    """A capture that records, from its beginning until after its end."""
+
+    def __init__(self, cuda_graph: Any, recording: _recording.Recording, hook: Any) -> None:
+        self._reference = weakref.ref(cuda_graph)
+        self._recording = recording
+        self._hook = hook
+
+    @classmethod
+    def of(cls, cuda_graph: Any, recording: _recording.Recording, stream: int, label: str | None) -> _Capture | None:
+        """The capture that has just begun on `stream`. None where the driver does not tell of it: it is worth more than its names."""
+        try:
+            recording.capture_began(stream, label)
+            if recording.config.record_py_stacks:
+                _stacks.note_graph(recording.graph_id)
+            return cls(cuda_graph, recording, _link_when_instantiated(cuda_graph) if recording.uses_boundaries else None)
+        except Error:
+            recording.close()
+            return None
+
+    def end(self, end_capture: Callable[[], Any], failed: bool) -> None:
+        """Ends the capture by calling `end_capture`, which may raise. `failed`: what was to be captured raised."""
+        recording = self._recording
         with contextlib.suppress(Error):
             recording.read_boundary()
         kept = False
         try:
-            super().__exit__(*error)
-            if error[0] is None:
+            end_capture()
+            if not failed:
                 kept = True
                 with contextlib.suppress(Error):
-                    _lifetime.track(self.cuda_graph, recording.graph_id, recording.config.key_by)
+                    _lifetime.track(self._reference(), recording.graph_id, recording.config.key_by)
         finally:
             if not kept:
                 _lifetime.drop(recording.graph_id)
-            if self._graphtag_hook is not None:
-                self._graphtag_hook.remove()
+            if self._hook is not None:
+                self._hook.remove()
             recording.close()
+
+
+# Captures that are made without torch.cuda.graph: graph -> what records.
+_without_graph: weakref.WeakKeyDictionary[Any, tuple[_Capture, Any]] = weakref.WeakKeyDictionary()
+
+
+def capture_begin(original: Callable[..., Any]) -> Callable[..., Any]:
+    """CUDAGraph.capture_begin that records while every capture does."""
+
+    @functools.wraps(original)
+    def begin(self: Any, *args: Any, **kwargs: Any) -> Any:
+        recording = None
+        if every_capture and not getattr(_thread, "begins", False):
+            recording = _recording.start(_config.parse(None))
+        if recording is None:
+            return original(self, *args, **kwargs)
+        stream = torch.cuda.current_stream().cuda_stream
+        with _begins(recording, stream):
+            result = original(self, *args, **kwargs)
+        capture = _Capture.of(self, recording, stream, None)
+        if capture is not None:
+            # One that is never ended must not keep its window open.
+            _without_graph[self] = capture, weakref.finalize(self, recording.close)
+        return result
+
+    return begin
+
+
+def capture_end(original: Callable[..., Any]) -> Callable[..., Any]:
+    """CUDAGraph.capture_end for these."""
+
+    @functools.wraps(original)
+    def end(self: Any, *args: Any, **kwargs: Any) -> Any:
+        capture, abandoned = _without_graph.pop(self, (None, None))
+        if capture is None:
+            return original(self, *args, **kwargs)
+        abandoned.detach()
+        return capture.end(lambda: original(self, *args, **kwargs), False)
+
+    return end
 
 
 def _link_when_instantiated(cuda_graph: Any) -> Any:

@@ -32,9 +32,10 @@ def install(*, every_capture: bool = False, collectives: bool = True) -> None:
     """From here on torch.cuda.graph, torch.cuda.make_graphed_callables and torch.cuda.graph_annotations are graphtag's.
 
     The module (and its private twin torch.cuda._graph_annotations) is made where torch has none. With `every_capture` captures that do not say
-    enable_annotations record too, such as those of torch.compile(mode="reduce-overhead"), under the scopes around the call that makes them: for that
-    scopes are kept all the time, each of which then costs what it does in a capture. With `collectives` captured collectives are named. Call it
-    before the program does `from torch.cuda import graph`. A second call changes the options alone. uninstall() puts all back.
+    enable_annotations record too, such as those of torch.compile(mode="reduce-overhead") and of CUDAGraph.capture_begin, under the scopes around the
+    call that makes them: for that scopes are kept all the time, each of which then costs what it does in a capture. With `collectives` captured
+    collectives are named. Call it before the program does `from torch.cuda import graph`. A second call changes the options alone. uninstall()
+    puts all back.
     """
     _capture.record_every_capture(every_capture)
     _collectives.annotate_collectives(collectives)
@@ -43,6 +44,8 @@ def install(*, every_capture: bool = False, collectives: bool = True) -> None:
     for owner in (torch.cuda, torch.cuda.graphs):
         _replace(owner, "graph", _capture.graph)
         _replace(owner, "make_graphed_callables", _capture.make_graphed_callables)
+    for name in ("capture_begin", "capture_end"):
+        _replace(torch.cuda.CUDAGraph, name, getattr(_capture, name)(getattr(torch.cuda.CUDAGraph, name)))
     for name, names in (("graph_annotations", _compat.PUBLIC), ("_graph_annotations", _compat.PRIVATE)):
         full_name = f"torch.cuda.{name}"
         module = _compat.StandIn(full_name, names, _own_module(full_name))
