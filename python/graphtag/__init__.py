@@ -11,7 +11,6 @@
 
 With PyTorch use `graphtag.torch`, which opens windows by itself.
 """
-from __future__ import annotations
 
 from ._errors import BusyError, Error, FileError, InvalidError, NotFoundError, OutOfMemoryError, RefusedError, UnavailableError
 

@@ -1,6 +1,6 @@
 """Answers about what this process has recorded."""
-from __future__ import annotations
 
+# Not `from __future__ import annotations`: type checkers would take the function of that name for it.
 import functools
 import json
 import os

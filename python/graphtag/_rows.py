@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any, Iterable
 
 
-class Rows(list):
+class Rows(list[dict[str, Any]]):
     """A report's rows: a list of dicts that all have the same keys, in the order of `columns`; what is not known is None.
 
     pandas.DataFrame(rows), polars.DataFrame(rows) and pyarrow.Table.from_pylist(rows) take it as it is. Times are integers or floats in ns
