@@ -50,9 +50,10 @@ enum class Reason : std::uint32_t {  // why recording ended
   none = 0,
   exit = 1,
   duration = 2,
-  other_profiler = 3,
+  other_profiler = 3,  // took CUPTI's records over
   cupti_failed = 4,
-  file = 5,  // something could not be written
+  file = 5,      // something could not be written
+  made_way = 6,  // for a profiler of the program's own
 };
 
 // Numbers of gt_record_stats, and of the injected library.

@@ -161,8 +161,9 @@ class Reporter {
         if (lives(pid)) {
           warn(fmt::format("process {} still runs and records: {}", pid, trace));
         } else {
-          warn(fmt::format("process {} was killed, or left by _exit: {} has what it had written until then, a second before at most",
-                           pid, trace));
+          warn(fmt::format(
+              "process {} was killed, or left by _exit: {} has what it had written until then, a second before at most", pid,
+              trace));
         }
         break;
       case run::State::ended:
@@ -195,8 +196,8 @@ class Reporter {
         if (!quiet_) note(fmt::format("{}: the time that --duration gives is over; the program goes on", trace));
         return;
       case run::Reason::other_profiler:
-        if (process.counts.buffers_kept > 0)
-          return warn(fmt::format("{}: a profiler of the program's own took CUPTI's records over: recording ended there", trace));
+        return warn(fmt::format("{}: a profiler of the program's own took CUPTI's records over: recording ended there", trace));
+      case run::Reason::made_way:
         return warn(fmt::format(
             "{}: the program started a profiler of its own after {:.1f} s: recording stopped there, its own profiler went on",
             trace, static_cast<double>(process.counts.recorded_ms) / 1e3));

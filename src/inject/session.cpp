@@ -180,7 +180,7 @@ void Session::update_counts(const gt_record_stats& stats) noexcept {
 
 void Session::end_recording(run::Reason reason) noexcept {
   ranges_->draw_unfinished();
-  if (reason == run::Reason::other_profiler) (void)gt_make_way();
+  if (reason == run::Reason::made_way) (void)gt_make_way();
   if (run::Counts* counts = control_->counts())
     counts->recorded_ms.store(static_cast<std::uint64_t>(monotonic_ns() - begun_ns_) / 1'000'000);
   gt_record_stats stats{};
@@ -190,7 +190,7 @@ void Session::end_recording(run::Reason reason) noexcept {
   if (status != GT_OK) {
     control_->set_message(gt_last_error());
     reason = run::Reason::file;
-  } else if (stats.state == GT_RECORD_OTHER_PROFILER) {
+  } else if (stats.state == GT_RECORD_OTHER_PROFILER && reason != run::Reason::made_way) {
     reason = run::Reason::other_profiler;
   } else if (stats.state == GT_RECORD_FAILED) {
     reason = run::Reason::cupti_failed;
@@ -290,7 +290,7 @@ void Session::range_began(std::string_view text) {
 void Session::make_way() noexcept {
   const std::unique_lock lock(mutex_, kFinishWait);
   if (!lock.owns_lock()) return;
-  if (state_ == run::State::recording) end_recording(run::Reason::other_profiler);
+  if (state_ == run::State::recording) end_recording(run::Reason::made_way);
   // Windows of the program's own, or the one that is open while recording waits.
   (void)gt_make_way();
 }

@@ -434,14 +434,14 @@ void Recording::write_status(bool last) {
     append(TrackEventType::counter, encoder_.tracks().counter(counters[i].first));
   }
   if (!last) return;
-  if (counts_.buffers_kept != 0) {
+  if (end_state_ == RecordingState::other_profiler) {
+    note_problem("other-profiler", 1, "the program started a profiler of its own: the recording ended there, as CUPTI serves one",
+                 "leave that profiler out where the whole program is to be recorded");
+  } else if (counts_.buffers_kept != 0) {
     note_problem("other-profiler", counts_.buffers_kept,
                  "CUPTI did not give all buffers back: another tool of the process has taken its records over, and what was in "
                  "them is lost",
                  "do not run a profiler of the program's own while graphtag records");
-  } else if (state() == RecordingState::other_profiler) {
-    note_problem("other-profiler", 1, "the program started a profiler of its own: the recording ended there, as CUPTI serves one",
-                 "leave that profiler out where the whole program is to be recorded");
   }
   if (counts_.dropped_by_cupti != 0) {
     note_problem("dropped", counts_.dropped_by_cupti, "CUPTI dropped records: no buffer was free",

@@ -459,6 +459,21 @@ TEST_F(WithRecording, WayIsMadeForAnotherProfiler) {
   EXPECT_EQ(ended.args["buffers_kept"], 0);
 }
 
+// A thread that is within a call just then may hold a buffer.
+TEST_F(WithRecording, WayIsMadeAlsoWhereABufferIsNotGivenBack) {
+  begin();
+  fake::FakeActivity::Kernel kernel;
+  kernel.start_ns = kernel.end_ns = now();
+  ASSERT_TRUE(gpu().kernel(kernel));
+  gpu().take_over();
+  ASSERT_TRUE(recording_->end(RecordingState::other_profiler));
+  const DecodedTrace trace = decoded();
+  const auto said = instants_of(trace, "other-profiler");
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_THAT(said[0].args["what"].get<std::string>(), ::testing::HasSubstr("started a profiler of its own"));
+  EXPECT_EQ(instants_of(trace, layout::kEndEvent).at(0).args["buffers_kept"], 1);
+}
+
 TEST_F(WithRecording, RefusalsAreErrors) {
   gpu().refuse_next_start();
   const auto refused = Recording::begin(cuda_.driver(), registry_, options());
