@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import types
 import warnings
 
 import fake_cuda
@@ -57,6 +58,22 @@ def test_uninstall_puts_all_back():
     assert after == before or before[3] is None
     assert dict(torch.distributed.ProcessGroup.__dict__) == methods
     assert not gat._capture.every_capture
+
+
+def test_modules_that_imported_names_before_get_graphtags(monkeypatch):
+    torchs = types.ModuleType("torch.cuda.graph_annotations")
+    torchs.mark_kernels, torchs.get_kernel_annotations, torchs.other = object(), object(), object()
+    monkeypatch.setattr(gat._install, "_own_module", lambda name: torchs if name == torchs.__name__ else None)
+    early = types.ModuleType("early")  # from torch.cuda import graph; from torch.cuda.graph_annotations import mark_kernels
+    early.graph, early.mark_kernels, early.get_kernel_annotations = torch.cuda.graph, torchs.mark_kernels, "its own"
+    monkeypatch.setitem(sys.modules, "early", early)
+    monkeypatch.setitem(sys.modules, torchs.__name__, torchs)
+    before = dict(early.__dict__), dict(torchs.__dict__)
+    gat.install()
+    assert early.graph is gat.graph and early.mark_kernels is gat.mark_kernels is torchs.mark_kernels
+    assert early.get_kernel_annotations == "its own" and sys.modules[torchs.__name__].other is torchs.other
+    gat.uninstall()
+    assert (early.__dict__, torchs.__dict__) == before and sys.modules[torchs.__name__] is torchs
 
 
 def test_the_module_is_made_where_torch_has_none(monkeypatch):

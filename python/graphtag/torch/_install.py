@@ -28,27 +28,38 @@ def _own_module(name: str) -> types.ModuleType | None:
         return None
 
 
+def _replace_where_imported(originals: dict[str, Any], own: dict[str, Any]) -> None:
+    """In every module that has one of torch's by its name already."""
+    for module in list(sys.modules.values()):
+        if isinstance(module, types.ModuleType):
+            for name, original in originals.items():
+                if module.__dict__.get(name) is original:
+                    _replace(module, name, own[name])
+
+
 def install(*, every_capture: bool = False, collectives: bool = True) -> None:
     """From here on torch.cuda.graph, torch.cuda.make_graphed_callables and torch.cuda.graph_annotations are graphtag's.
 
     The module (and its private twin torch.cuda._graph_annotations) is made where torch has none. With `every_capture` captures that do not say
     enable_annotations record too, such as those of torch.compile(mode="reduce-overhead") and of CUDAGraph.capture_begin, under the scopes around the
     call that makes them: for that scopes are kept all the time, each of which then costs what it does in a capture. With `collectives` captured
-    collectives are named. Call it before the program does `from torch.cuda import graph`. A second call changes the options alone. uninstall()
-    puts all back.
+    collectives are named. Modules that imported one of these names before get graphtag's too. A second call changes the options alone.
+    uninstall() puts all back.
     """
     _capture.record_every_capture(every_capture)
     _collectives.annotate_collectives(collectives)
     if _replaced:
         return
-    for owner in (torch.cuda, torch.cuda.graphs):
-        _replace(owner, "graph", _capture.graph)
-        _replace(owner, "make_graphed_callables", _capture.make_graphed_callables)
+    own = {"graph": _capture.graph, "make_graphed_callables": _capture.make_graphed_callables}
+    _replace_where_imported({"graph": _capture.torch_graph, "make_graphed_callables": _capture.torch_make_graphed_callables}, own)
     for name in ("capture_begin", "capture_end"):
         _replace(torch.cuda.CUDAGraph, name, getattr(_capture, name)(getattr(torch.cuda.CUDAGraph, name)))
     for name, names in (("graph_annotations", _compat.PUBLIC), ("_graph_annotations", _compat.PRIVATE)):
         full_name = f"torch.cuda.{name}"
-        module = _compat.StandIn(full_name, names, _own_module(full_name))
+        original = _own_module(full_name)
+        if original is not None:
+            _replace_where_imported({key: value for key, value in original.__dict__.items() if key in names}, names)
+        module = _compat.StandIn(full_name, names, original)
         _modules.append((full_name, sys.modules.get(full_name, _MISSING)))
         sys.modules[full_name] = module
         _replace(torch.cuda, name, module)
