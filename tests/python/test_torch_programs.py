@@ -13,6 +13,7 @@ import warnings
 
 import fake_cuda
 import pytest
+from made_traces import kernel, write_trace
 
 import graphtag
 import graphtag.torch as gat
@@ -128,22 +129,32 @@ def test_names_are_resolved_in_process(installed):
 
 
 def test_the_tutorial(installed, tmp_path):
-    """Warm-up on a side stream, capture, nested scopes, pickle, join."""
+    """Warm-up on a side stream, capture, nested scopes, profile, pickle, join."""
     from torch.cuda.graph_annotations import get_kernel_annotations, mark_kernels
 
-    def step():
+    def step(launch):
         with mark_kernels("outer"):
-            fake_cuda.launch()
+            launch()
             with mark_kernels({"name": "inner", "dtype": "bf16"}):
-                fake_cuda.launch()
+                launch()
 
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        step(lambda: None)
+    torch.cuda.current_stream().wait_stream(side)
+    assert not get_kernel_annotations(), "nothing was captured"
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph, stream=fake_cuda.Stream(), enable_annotations=True):
-        step()
+        step(fake_cuda.launch)
+    nodes = sorted(graph.replay().values())
+    events = [kernel(10 * i, 10 * i + 5, node=node & 0xFFFFFFFF, graph=node >> 32) for i, node in enumerate(nodes)]
+    trace = write_trace(tmp_path / "trace.json", events)
     with open(tmp_path / "annotations.pkl", "wb") as file:
         pickle.dump(dict(get_kernel_annotations()), file)
-    loaded = graphtag.load(tmp_path / "annotations.pkl")
-    assert [loaded[node_id]["name"] for node_id in sorted(graph.replay().values())] == ["outer", "inner"]
+    assert [graphtag.load(tmp_path / "annotations.pkl")[node_id]["name"] for node_id in nodes] == ["outer", "inner"]
+    graphtag.annotate(trace, tmp_path / "named.json", tmp_path / "annotations.pkl")
+    assert {row["region"] for row in graphtag.report(tmp_path / "named.json")} == {"outer", "inner"}
 
 
 def test_older_versions_enable_by_hand(installed):
