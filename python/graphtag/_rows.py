@@ -1,14 +1,26 @@
 """Rows of reports."""
 from __future__ import annotations
 
+import json
 from typing import Any, Iterable
 
 
-class Rows(list[dict[str, Any]]):
-    """A report's rows: a list of dicts that all have the same keys, in the order of `columns`; what is not known is None.
+def _of_one_type(values: list[Any]) -> list[Any]:
+    """A column as tables want it: integers among floats are floats, and where else types differ all is text (JSON's, of what was none)."""
+    types = {type(value) for value in values if value is not None}
+    if len(types) < 2:
+        return values
+    if types == {int, float}:
+        return [None if value is None else float(value) for value in values]
+    return [value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in values]
 
-    pandas.DataFrame(rows), polars.DataFrame(rows) and pyarrow.Table.from_pylist(rows) take it as it is. Times are integers or floats in ns
-    (`_ns`), shares go from 0 to 1 (`_frac`). `document` is the whole report, with "totals", "warnings" and "inputs".
+
+class Rows(list[dict[str, Any]]):
+    """A report's rows: a list of dicts that all have the same keys, in the order of `columns`, and one type in each column; what is not known is None.
+
+    pandas.DataFrame(rows), polars.DataFrame(rows) and pyarrow.Table.from_pylist(rows) take it as it is; polars wants infer_schema_length=None where
+    a key is known to none of the first 100 rows. Times are integers or floats in ns (`_ns`), shares go from 0 to 1 (`_frac`). `document` is the
+    whole report, as the command wrote it, with "totals", "warnings" and "inputs".
     """
 
     def __init__(self, rows: Iterable[dict[str, Any]], document: dict[str, Any] | None = None) -> None:
@@ -18,7 +30,8 @@ class Rows(list[dict[str, Any]]):
             columns.update(dict.fromkeys(row))
         self.columns = list(columns)
         self.document = document or {}
-        super().__init__({column: row.get(column) for column in self.columns} for row in rows)
+        values = [_of_one_type([row.get(column) for row in rows]) for column in self.columns]
+        super().__init__(dict(zip(self.columns, row)) for row in zip(*values))
 
     @property
     def totals(self) -> dict[str, Any]:

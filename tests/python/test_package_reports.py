@@ -27,6 +27,20 @@ def test_rows_are_taken_as_they_are():
     assert pyarrow.Table.from_pylist(rows).column("region").to_pylist() == [row["region"] for row in rows]
 
 
+def test_columns_have_one_type_whatever_the_keys_of_annotations_hold():
+    cases = {"bs": [1] * 150 + [2.5], "key": [8, "8", None], "flag": [True, 5], "list": [[1, 2], "x"]}
+    for column, values in cases.items():
+        rows = graphtag.Rows([{"region": "a", column: value} for value in values] + [{"region": "b"}])
+        for table in (pandas.DataFrame(rows), polars.DataFrame(rows), pyarrow.Table.from_pylist(rows).to_pandas()):
+            assert len(table) == len(values) + 1
+        assert rows[-1] == {"region": "b", column: None}
+    assert graphtag.Rows([{"bs": 1}, {"bs": 2.5}])[0]["bs"] == 1
+    assert [row["key"] for row in graphtag.Rows([{"key": 8}, {"key": "8"}, {"key": {"é": None}}])] == ["8", "8", '{"é": null}']
+    assert graphtag.Rows([]) == [] and graphtag.Rows([{}, {}]).columns == []
+    late = graphtag.Rows([{"bs": None}] * 150 + [{"bs": 5}])
+    assert polars.DataFrame(late, infer_schema_length=None)["bs"][150] == 5 and pandas.DataFrame(late)["bs"][150] == 5
+
+
 def test_a_report_is_the_commands():
     rows = graphtag.report(TRACE, NAMES, view="flat", top=3, sort="self_ns")
     assert len(rows) == 3 and [row["self_ns"] for row in rows] == sorted((row["self_ns"] for row in rows), reverse=True)
