@@ -28,11 +28,12 @@ struct Recorder::State {
   State(Driver found, Registry& to, bool checked, std::uint32_t* counter)
       : registry(to),
         active_windows(counter != nullptr ? counter : &own_active_windows),
-        driver(new DriverInUse{found, checked}) {}
+        driver(new DriverInUse{found, checked, nullptr}) {}
 
   struct DriverInUse {
     Driver driver;
     bool numbering_checked;
+    std::unique_ptr<const DriverInUse> older;  // a callback may still use it
   };
   struct Window {
     bool observes = true;
@@ -56,7 +57,7 @@ struct Recorder::State {
   Registry& registry;
   std::uint32_t own_active_windows = 0;
   std::uint32_t* const active_windows;
-  // Replaced only between windows; an old one is left alone, as a callback may still use it.
+  // Replaced only while nothing is observed.
   std::atomic<const DriverInUse*> driver;
   std::atomic<Mode> mode{Mode::off};
   std::atomic<std::uint32_t> epoch{1};  // of scopes: counts up when the last window closes, which ends those of older ones
@@ -82,7 +83,10 @@ void Recorder::set_driver(Driver driver, bool numbering_checked) noexcept {
   const std::lock_guard lock(state_->mutex);
   const State::DriverInUse* used = state_->driver.load();
   if (state_->mode.load() != Mode::off || (used->driver == driver && used->numbering_checked == numbering_checked)) return;
-  if (const auto* next = new (std::nothrow) State::DriverInUse{driver, numbering_checked}) state_->driver.store(next);
+  auto* next = new (std::nothrow) State::DriverInUse{driver, numbering_checked, nullptr};
+  if (next == nullptr) return;
+  next->older.reset(used);
+  state_->driver.store(next);
 }
 
 RecordStatus Recorder::State::start_callbacks() {
