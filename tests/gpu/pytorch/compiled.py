@@ -106,6 +106,37 @@ def backward_of_a_compiled_function_is_its_regions():
     return str(dict(found))
 
 
+@check
+def captures_that_do_not_ask_are_named_by_the_scopes_around():
+    """By torch.cuda.graph as it was before install(), and by CUDAGraph.capture_begin; the scopes began before."""
+    data = torch.ones(8192, device=DEVICE)
+    gat.install(every_capture=True)
+    try:
+        graphs = []
+        for name in ("with torch.cuda.graph", "by hand"):
+            graph = torch.cuda.CUDAGraph()
+            torch.cuda.synchronize()
+            with gat.mark_kernels({"name": name, "layer": 3}):
+                if name == "by hand":
+                    with torch.cuda.stream(torch.cuda.Stream()):
+                        graph.capture_begin()
+                        data.add_(1)
+                        with gat.mark_kernels("inner"):
+                            data.add_(1)
+                        graph.capture_end()
+                else:
+                    with gat._capture.torch_graph(graph):
+                        data.add_(1)
+                        with gat.mark_kernels("inner"):
+                            data.add_(1)
+            graphs.append(graph)
+    finally:
+        gat.uninstall()
+    found = [graphtag.resolve(record.node_id).annotation for record in replayed(*graphs)]
+    wanted = [{"name": name, "layer": 3} for outer in ("with torch.cuda.graph", "by hand") for name in (outer, "inner")]
+    assert found == wanted, found
+
+
 def steps_of_graph_trees(step):
     """The records of one step of a program compiled with mode="reduce-overhead", all of whose captures are recorded: those in graphs, and all."""
     gat.install(every_capture=True)
