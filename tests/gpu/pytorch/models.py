@@ -286,9 +286,10 @@ def a_gradient_penalty(backend):
 
 @check
 def what_the_callback_costs():
-    """A chain of one-element additions run backward: with its regions remembered, against nothing remembered; the best of many, in turn."""
-    nodes, with_regions, without = 2000, [], []
-    for _ in range(10):
+    """A chain of one-element additions run backward: with its regions remembered, against nothing remembered; the best of many, in turn. While a
+    machine is slow (it may be by three quarters, for seconds) everything is, so that more rounds are made."""
+    limit, nodes, with_regions, without = 1000, 2000, [], []
+    while len(without) < 30 or (min(with_regions) - min(without) > limit and len(without) < 300):
         value = start = torch.ones(1, device=DEVICE, requires_grad=True)
         with graphtag.window():
             for _ in range(10):
@@ -299,7 +300,7 @@ def what_the_callback_costs():
         backward.forget()
         without += [backward_ns(value, start, nodes) for _ in range(3)]
     more = min(with_regions) - min(without)
-    assert more <= 1000, f"{more:.0f} ns a node"
+    assert more <= limit, f"{more:.0f} ns a node"
     return f"{min(without):.0f} ns a node without, {more:+.0f} with"
 
 
