@@ -1,7 +1,11 @@
 """Recordings of graphtag's own through the command: the recorder's file over the model of CUDA."""
 import json
+from collections import Counter
 
 import pytest
+
+from perfetto_file import PerfettoFile
+from recording_file import RecordingFile
 
 
 @pytest.fixture
@@ -26,6 +30,14 @@ def test_names_are_in_already(run, recording):
 def test_annotate_keeps_the_names(run, recording, tmp_path, out):
     run("annotate", recording, "-o", tmp_path / out)
     assert rows(run, tmp_path / out) == rows(run, recording)
+
+
+def test_annotate_draws_the_regions_that_a_recording_has_in_its_args(run, recording, tmp_path):
+    assert not RecordingFile(recording).of("region")
+    run("annotate", recording, "-o", tmp_path / "drawn.pftrace")
+    drawn = PerfettoFile(tmp_path / "drawn.pftrace")
+    regions = Counter(slice.name for slice in drawn.slices if slice.category == "region")
+    assert regions == {"model": 5, **{f"model.layer{i}": 5 for i in range(4)}}
 
 
 def test_a_killed_recording_is_read_as_far_as_it_goes(run, recording, tmp_path):
