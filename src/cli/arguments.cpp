@@ -11,14 +11,10 @@
 #include "base/version.h"
 #include "cli/completion.h"
 #include "cli/exit_code.h"
+#include "cli/validators.h"
 
 namespace graphtag::cli {
 namespace {
-
-// The type name lists the values already.
-CLI::Validator one_of(const std::vector<std::string>& values) {
-  return CLI::IsMember(values).description("");
-}
 
 // "key=value,key=value" -> pairs.
 std::string split_pairs(const std::string& text, std::vector<std::pair<std::string, std::string>>& pairs) {
@@ -69,7 +65,9 @@ constexpr const char* kAnnotationsHelp =
     "later wins";
 
 void add_process(CLI::App& verb, std::optional<std::int64_t>& process) {
-  verb.add_option("--process", process, "Of an Nsight Systems export with several processes: this one")->type_name("PID");
+  verb.add_option("--process", process, "Of an Nsight Systems export with several processes: this one")
+      ->check(whole_number())
+      ->type_name("PID");
 }
 
 void add_input(CLI::App& verb, TraceArguments& input) {
@@ -101,7 +99,7 @@ void add_table(CLI::App& verb, TableArguments& table, const std::string& usual_r
             }
             std::uint64_t rows = 0;
             if (!CLI::detail::lexical_cast(text, rows) || text[0] == '-')
-              throw CLI::ValidationError("--top", "'" + text + "' is not a number or 'all'");
+              throw CLI::ValidationError("--top", "'" + text + "' is not a whole number or 'all'");
             table.top = rows;
           },
           "Show so many rows (" + usual_rows + ")")
@@ -145,7 +143,7 @@ void add_selection(CLI::App& verb, SelectionOptions& selection) {
       ->type_name("FROM..TO")
       ->group(kCounted);
   verb.add_option("--skip-replays", selection.skip_replays, "Leave out the first N replays of each graph")
-      ->check(CLI::NonNegativeNumber.description(""))
+      ->check(whole_number(0))
       ->type_name("N")
       ->group(kCounted);
 }
@@ -179,7 +177,7 @@ void add_regions(CLI::App& verb, RegionOptions& regions) {
       ->type_name("pattern|tree|flat")
       ->group(kCounted);
   verb.add_option("--depth", regions.depth, "Regions at most this deep; what is deeper counts for its ancestor")
-      ->check(CLI::Range(1, 1 << 20).description(""))
+      ->check(whole_number(1, 1 << 20))
       ->type_name("N")
       ->group(kCounted);
 }
@@ -257,10 +255,13 @@ CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& de
   CLI::App* verb = app.add_subcommand(name, description);
   verb->footer(examples);
   verb->add_flag("-q,--quiet", common.quiet, "No progress bar and no summary; warnings stay");
-  verb->add_option("--color", common.color, "Colours; automatic: on a terminal, unless NO_COLOR is set")
-      ->transform(CLI::CheckedTransformer(
-                      std::map<std::string, When>{{"auto", When::automatic}, {"always", When::always}, {"never", When::never}})
-                      .description(""))
+  verb->add_option_function<std::string>(
+          "--color",
+          [&common](const std::string& text) {
+            common.color = text == "always" ? When::always : text == "never" ? When::never : When::automatic;
+          },
+          "Colours; automatic: on a terminal, unless NO_COLOR is set")
+      ->check(one_of({"auto", "always", "never"}))
       ->type_name("auto|always|never")
       ->default_str("auto");
   return verb;
@@ -281,9 +282,7 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
   CLI::App app{"Names for the kernels of CUDA graphs.", "graphtag"};
   app.require_subcommand(1);
   app.set_version_flag("--version", "graphtag " + std::string(kVersion));
-  app.failure_message([](const CLI::App*, const CLI::Error& error) {
-    return "graphtag: " + std::string(error.what()) + "; graphtag --help and graphtag VERB --help say more\n";
-  });
+  app.failure_message(describe_failure);
   app.footer(
       "`graphtag VERB --help` has each verb's options and examples.\n\nExit codes: 0 done; 1 a bound was missed; 2 wrong command "
       "line;\n"
@@ -312,14 +311,15 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
       ->check(one_of({"chrome", "perfetto"}))
       ->type_name("chrome|perfetto");
   annotate_verb
-      ->add_option("--lanes", annotate.lanes,
-                   "all: graphed work moves to the stream that its annotation asks for, the rest of it to the default stream")
-      ->transform(
-          CLI::CheckedTransformer(std::map<std::string, Lanes>{{"none", Lanes::none}, {"all", Lanes::all}}).description(""))
+      ->add_option_function<std::string>(
+          "--lanes", [&annotate](const std::string& text) { annotate.lanes = text == "all" ? Lanes::all : Lanes::none; },
+          "all: graphed work moves to the stream that its annotation asks for, the rest of it to the default stream")
+      ->check(one_of({"none", "all"}))
       ->type_name("none|all")
       ->default_str("none");
   annotate_verb
       ->add_option("--default-stream", annotate.default_stream, "Where --lanes all puts graphed work that asks for no stream")
+      ->check(whole_number())
       ->capture_default_str()
       ->type_name("N");
 
@@ -335,7 +335,7 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
   add_regions(*report_verb, report.regions);
   add_table(*report_verb, report.table, "30 in table and md, all elsewhere");
   report_verb->add_option("--min-pct", report.table.min_percent, "Leave out rows below this share of the busy time, in percent")
-      ->check(CLI::Range(0.0, 100.0).description(""))
+      ->check(number_between(0, 100))
       ->type_name("PERCENT")
       ->group("Output");
 
@@ -350,7 +350,7 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
   check_verb
       ->add_option("--min-time", check.options.min_time,
                    "Fail (exit code 1) if less than this share of the GPU time has a name, 0 to 1")
-      ->check(CLI::Range(0.0, 1.0).description(""))
+      ->check(number_between(0, 1))
       ->type_name("SHARE");
   add_selection(*check_verb, check.options);
   add_table(*check_verb, check.table, "all");

@@ -193,6 +193,33 @@ TEST(Arguments, NonsenseIsAUsageError) {
   }
 }
 
+TEST(Arguments, WhatIsWrongIsSaid) {
+  const auto said = [](std::vector<const char*> words) {
+    words.insert(words.begin(), "graphtag");
+    testing::internal::CaptureStderr();
+    (void)parse_arguments(static_cast<int>(words.size()), words.data());
+    std::string text = testing::internal::GetCapturedStderr();
+    return text.substr(0, text.find("; graphtag "));
+  };
+  EXPECT_EQ(said({}), "graphtag: a verb is needed, such as report");
+  EXPECT_EQ(said({"repot"}), "graphtag: there is no verb 'repot'");
+  EXPECT_EQ(said({"report", "t", "--graph", "9"}), "graphtag: this was not expected: --graph 9");
+  EXPECT_EQ(said({"show", "a", "b"}), "graphtag: this was not expected: b");
+  EXPECT_EQ(said({"report"}), "graphtag: TRACE is required");
+  EXPECT_EQ(said({"report", "t", "--view", "x"}), "graphtag: --view: 'x' is none of pattern, tree, flat");
+  EXPECT_EQ(said({"report", "t", "--color", "x"}), "graphtag: --color: 'x' is none of auto, always, never");
+  EXPECT_EQ(said({"annotate", "t", "-o", "x", "--lanes", "some"}), "graphtag: --lanes: 'some' is none of none, all");
+  EXPECT_EQ(said({"annotate", "t", "-o", "x", "--default-stream", "7x"}),
+            "graphtag: --default-stream: '7x' is not a whole number");
+  EXPECT_EQ(said({"report", "t", "--process", "x"}), "graphtag: --process: 'x' is not a whole number");
+  EXPECT_EQ(said({"report", "t", "--skip-replays", "x"}), "graphtag: --skip-replays: 'x' is not a whole number of 0 or more");
+  EXPECT_EQ(said({"report", "t", "--skip-replays", "99999999999999999999"}),
+            "graphtag: --skip-replays: '99999999999999999999' is not a whole number of 0 or more");
+  EXPECT_EQ(said({"report", "t", "--depth", "0"}), "graphtag: --depth: '0' is not a whole number from 1 to 1048576");
+  EXPECT_EQ(said({"report", "t", "--min-pct", "101"}), "graphtag: --min-pct: '101' is not a number from 0 to 100");
+  EXPECT_EQ(said({"check", "t", "--min-time", "nan"}), "graphtag: --min-time: 'nan' is not a number from 0 to 1");
+}
+
 TEST(Arguments, HelpAndVersionSucceed) {
   for (const std::vector<const char*>& words : std::vector<std::vector<const char*>>{
            {"--help"}, {"--version"}, {"annotate", "--help"}, {"report", "-h"}, {"check", "--help"}, {"show", "--help"}}) {

@@ -8,6 +8,8 @@
 namespace graphtag::cli {
 
 int run_check(const CheckArguments& arguments, const Common& common) {
+  auto out = open_out(arguments.table);
+  if (!out) return fail(out.error());
   auto operations = read_with_progress(arguments.trace, arguments.input, common);
   if (!operations) return fail(operations.error());
   const Result<CheckReport> report = check_operations(*operations, arguments.options);
@@ -15,7 +17,7 @@ int run_check(const CheckArguments& arguments, const Common& common) {
   const auto rendered =
       render_check(*report, *operations, report_context(arguments.trace, *operations), report_style(arguments.table, common));
   if (!rendered) return fail(rendered.error());
-  const int printed = print_rendered(*rendered, arguments.table, common);
+  const int printed = print_rendered(*rendered, *out, common);
   if (printed != 0) return printed;
   const int code = exit_code(report->verdict);
   // Tables say it themselves, and rows for programs in their notes.

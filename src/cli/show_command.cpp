@@ -135,7 +135,14 @@ Result<bool> looks_like_annotations(const std::string& path) {
   const auto start = text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
   if (start == std::string_view::npos || text.starts_with("\x1f\x8b") || text[start] == '[') return false;
   if (begins_like_a_binary_trace(text)) return false;
-  if (text[start] != '{') return true;  // a pickle, or nothing that is known: the reader of annotations says so
+  if (begins_like_a_pickle(text)) return true;
+  if (text[start] != '{') {
+    return Error{ErrorCode::unsupported,
+                 "it begins neither like a trace nor like an annotation file; give it a trace (Chrome JSON, a recording, an "
+                 "Nsight Systems "
+                 "export) or annotations (JSON, pickle)",
+                 path, 0};
+  }
   if (text.find("\"graphtag.annotations/") != std::string_view::npos) return true;
   const auto quote = text.find('"', start);
   return quote != std::string_view::npos && quote + 1 < text.size() &&

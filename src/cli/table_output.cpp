@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "base/file.h"
 #include "base/version.h"
 #include "cli/exit_code.h"
 #include "cli/messages.h"
@@ -49,14 +48,22 @@ ReportContext report_context(const std::string& trace, const OperationTable& ope
   return context;
 }
 
-int print_rendered(const Rendered& rendered, const TableArguments& table, const Common& common) {
+Result<std::optional<AtomicFile>> open_out(const TableArguments& table) {
+  if (table.out.empty()) return std::optional<AtomicFile>();
+  Result<AtomicFile> file = AtomicFile::create(table.out);
+  if (!file) return std::move(file).error();
+  return std::optional(std::move(file).value());
+}
+
+int print_rendered(const Rendered& rendered, std::optional<AtomicFile>& out, const Common& common) {
   if (!rendered.notes.empty() && !common.quiet) std::fputs(rendered.notes.c_str(), stderr);
-  if (!table.out.empty()) {
-    const auto written = write_file(table.out, rendered.text);
-    return written ? kOk : fail(written.error());
+  if (!out) {
+    std::fwrite(rendered.text.data(), 1, rendered.text.size(), stdout);
+    return kOk;
   }
-  std::fwrite(rendered.text.data(), 1, rendered.text.size(), stdout);
-  return kOk;
+  Result<void> written = out->write(rendered.text);
+  if (written) written = out->commit();
+  return written ? kOk : fail(written.error());
 }
 
 Result<OperationTable> read_with_progress(const std::string& trace, const TraceArguments& input, const Common& common) {

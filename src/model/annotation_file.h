@@ -125,6 +125,8 @@ class AnnotationFile {
 // file, the offset where there is one, and for a pickle the opcode.
 Result<AnnotationFile> read_annotation_file(const std::string& path);
 Result<AnnotationFile> parse_annotation_file(std::string_view content, const std::string& path);
+// Of a file's first bytes.
+bool begins_like_a_pickle(std::string_view content);
 
 // The text of `file` in schema graphtag.annotations/1: parse(write(f)) equals f.
 std::string write_annotation_file(const AnnotationFile& file);

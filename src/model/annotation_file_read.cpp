@@ -56,6 +56,11 @@ Result<AnnotationFile> read_json(std::string_view content, const std::string& pa
 
 }  // namespace
 
+bool begins_like_a_pickle(std::string_view content) {
+  // PROTO from protocol 2 on, before that MARK, EMPTY_DICT, EMPTY_LIST or GLOBAL.
+  return !content.empty() && std::string_view("\x80(}]c").find(content.front()) != std::string_view::npos;
+}
+
 Result<AnnotationFile> parse_annotation_file(std::string_view content, const std::string& path) {
   if (content.size() > kAnnotationFileLimitBytes) {
     return Error{ErrorCode::too_large, "more than 256 MiB of annotations; record fewer graphs in one file", path, {}};
@@ -72,8 +77,7 @@ Result<AnnotationFile> parse_annotation_file(std::string_view content, const std
     return unsupported("this is a zip file, as torch.save writes; write the annotations with pickle.dump or json.dump instead",
                        path);
   }
-  // What pickles begin with: PROTO from protocol 2 on, before that MARK, EMPTY_DICT, EMPTY_LIST or GLOBAL.
-  if (std::string_view("\x80(}]c").find(content.front()) == std::string_view::npos) {
+  if (!begins_like_a_pickle(content)) {
     return unsupported("not an annotation file; " + std::string(kExpected), path);
   }
   return read_torch_pickle(content, path);

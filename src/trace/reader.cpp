@@ -112,7 +112,10 @@ std::string_view other_format(std::string_view start) {
   if (begins(start, "\x28\xB5\x2F\xFD")) return "it is compressed with zstd; unpack it";
   if (begins(start, "\x80")) return "it is a Python pickle; give it as annotations (-a)";
   if (begins(start, "\xFF\xFE") || begins(start, "\xFE\xFF")) return "it is text in UTF-16; convert it to UTF-8";
-  return {};
+  const std::size_t first = start.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  const bool is_known =
+      first == std::string_view::npos || start[first] == '{' || start[first] == '[' || is_sqlite(start) || is_perfetto(start);
+  return is_known ? std::string_view() : "it is no trace that is known";
 }
 
 constexpr std::string_view kReadable =
@@ -135,7 +138,7 @@ Result<ReadResult> read_trace(const std::string& path, EventVisitor& visitor, co
   const auto start = source.peek();
   if (!start) return start.error();
   if (const std::string_view what = other_format(*start); !what.empty()) {
-    return unsupported(std::string(what) + ". " + std::string(kReadable), path);
+    return Error{ErrorCode::unsupported, std::string(what) + ". " + std::string(kReadable), path, 0};
   }
   const auto format = std::find_if(kFormats.begin(), kFormats.end(), [&](const Format& known) { return known.matches(*start); });
   if (options.process && !format->has_processes) {

@@ -158,7 +158,8 @@ TEST(ReadTrace, SaysWhatAFileSeemsToBe) {
   };
   EXPECT_THAT(message("train_step_cuspy.pftrace.gz"), testing::HasSubstr("Perfetto"));
   EXPECT_THAT(message("decode_60.annotations.pkl"), testing::HasSubstr("pickle"));
-  EXPECT_THAT(message("README.md"), testing::HasSubstr("no JSON begins here"));
+  EXPECT_THAT(message("README.md"),
+              testing::HasSubstr("README.md: offset 0: it is no trace that is known. A trace as Chrome JSON"));
   EXPECT_THAT(message("none.json"), testing::HasSubstr("none.json: cannot open it"));
 }
 

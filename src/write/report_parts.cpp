@@ -79,12 +79,10 @@ void add_loss_warnings(const OperationTable& table, const Doubts& doubts, std::v
   if (problems[ProblemKind::damaged_gzip].count != 0)
     warnings.push_back({"damaged-gzip", {"window_ns", "calls"}, "the trace's gzip stream is damaged: what follows is missing"});
   if (bad_events(problems) != 0)
-    warnings.push_back({"bad-events",
-                        {"rows", "totals"},
-                        counted(bad_events(problems), "event") + " of the trace could not be read and are left out"});
-  if (table.bad_times != 0)
     warnings.push_back(
-        {"bad-times", {"rows", "totals"}, counted(table.bad_times, "GPU record") + " without a usable time are left out"});
+        {"bad-events", {"rows", "totals"}, counted(bad_events(problems), "event") + " of the trace left out: not readable"});
+  if (table.bad_times != 0)
+    warnings.push_back({"bad-times", {"rows", "totals"}, counted(table.bad_times, "GPU record") + " left out: no usable time"});
 }
 
 std::string problems_line(const Problems& problems) {

@@ -58,6 +58,28 @@ def test_a_folder_as_a_trace_ends_with_3(run, tmp_path):
     assert str(tmp_path) in run("report", tmp_path, code=3).stderr
 
 
+@pytest.mark.parametrize("content", [b"hello", b"\x00\x01\x02", b"no database"])
+@pytest.mark.parametrize("verb", ["report", "check", "show"])
+def test_a_file_of_no_known_kind_is_told_what_is_needed(run, tmp_path, verb, content):
+    path = tmp_path / "report.sqlite"
+    path.write_bytes(content)
+    said = run(verb, path, code=3).stderr
+    assert said.startswith(f"graphtag: {path}: offset 0: ") and "Chrome JSON" in said and "Nsight Systems" in said
+    assert ("annotations" in said) == (verb == "show")
+
+
+@pytest.mark.parametrize("verb", ["report", "check"])
+def test_where_the_table_goes_is_looked_at_before_the_trace_is_read(run, trace_files, tmp_path, verb):
+    trace, annotations = trace_files("train_step")
+    for out, why in ((tmp_path / "no" / "x.tsv", "make the folder first"), (tmp_path, "it is a folder")):
+        done = run(verb, trace, "-a", annotations, "-o", out, code=3)
+        assert done.stderr.count("\n") == 1 and why in done.stderr
+    # A trace that cannot be read leaves what was there.
+    (tmp_path / "old.tsv").write_text("old")
+    run(verb, tmp_path / "none.json", "-o", tmp_path / "old.tsv", code=3)
+    assert [path.name for path in tmp_path.iterdir()] == ["old.tsv"] and (tmp_path / "old.tsv").read_text() == "old"
+
+
 def test_output_into_a_missing_folder_ends_with_3(run, trace_files, tmp_path):
     trace, annotations = trace_files("two_phases")
     done = run("annotate", trace, "-a", annotations, "-o", tmp_path / "no/such/out.json", code=3)

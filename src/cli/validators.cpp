@@ -1,0 +1,62 @@
+#include "cli/validators.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace graphtag::cli {
+namespace {
+
+template <typename Number>
+bool is_between(const std::string& text, Number least, Number most) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size() && value >= least && value <= most;
+}
+
+}  // namespace
+
+CLI::Validator one_of(std::vector<std::string> values) {
+  return {[values = std::move(values)](const std::string& text) {
+            if (std::find(values.begin(), values.end(), text) != values.end()) return std::string{};
+            return fmt::format("'{}' is none of {}", text, fmt::join(values, ", "));
+          },
+          ""};
+}
+
+CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
+  return {[least, most](const std::string& text) {
+            if (is_between(text, least, most)) return std::string{};
+            std::string bounds;
+            if (most != std::numeric_limits<std::int64_t>::max()) {
+              bounds = fmt::format(" from {} to {}", least, most);
+            } else if (least != std::numeric_limits<std::int64_t>::min()) {
+              bounds = fmt::format(" of {} or more", least);
+            }
+            return fmt::format("'{}' is not a whole number{}", text, bounds);
+          },
+          ""};
+}
+
+CLI::Validator number_between(int least, int most) {
+  return {[least, most](const std::string& text) {
+            if (is_between<double>(text, least, most)) return std::string{};
+            return fmt::format("'{}' is not a number from {} to {}", text, least, most);
+          },
+          ""};
+}
+
+std::string describe_failure(const CLI::App* app, const CLI::Error& error) {
+  std::string what = error.what();
+  if (const auto unknown = app->remaining(true); !unknown.empty()) {
+    what = fmt::format("this was not expected: {}", fmt::join(unknown, " "));
+  } else if (app->get_subcommands().empty()) {
+    what = "a verb is needed, such as report";
+  }
+  return "graphtag: " + what + "; graphtag --help and graphtag VERB --help say more\n";
+}
+
+}  // namespace graphtag::cli
