@@ -58,8 +58,9 @@ class Guard : public ::testing::Test {
   }
   int subscribe(const char* how = "profiler_subscribe") { return plugin_.call(how, &subscription_); }
 
-  Library plugin_{GRAPHTAG_FAKE_DIR "/libprofiler_plugin.so"};
-  Library cupti_{GRAPHTAG_FAKE_DIR "/libcupti.so.13", RTLD_NOLOAD};
+  // As CUPTI does, the false one keeps memory that it would lose if it were unloaded.
+  Library plugin_{GRAPHTAG_FAKE_DIR "/libprofiler_plugin.so", RTLD_NODELETE};
+  Library cupti_{GRAPHTAG_FAKE_DIR "/libcupti.so.13", RTLD_NOLOAD | RTLD_NODELETE};
   void* subscription_ = nullptr;
 };
 
