@@ -6,7 +6,7 @@ Windows are open during captures alone, so what happens to a graph later is watc
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from typing import Any, Callable
 
 from .. import _ext
 from .._errors import Error, NotFoundError
@@ -16,6 +16,7 @@ from .._window import Window
 # Template graph's id -> what is known of its captures, while they live.
 _tracked: dict[int, "Tracked"] = {}
 _changes = 0
+_forgetters: list[Callable[[int], None]] = []
 
 
 def changes() -> int:
@@ -26,6 +27,16 @@ def changes() -> int:
 def _note_change() -> None:
     global _changes
     _changes += 1
+
+
+def when_forgotten(function: Callable[[int], None]) -> None:
+    """`function` is called with the id of each template graph of which nothing is to stay."""
+    _forgetters.append(function)
+
+
+def _forget(graph_id: int) -> None:
+    for function in _forgetters:
+        function(graph_id)
 
 
 class Tracked:
@@ -39,25 +50,21 @@ class Tracked:
 
     def gone(self) -> None:
         """The graph object was reset, or died."""
-        from . import _stacks
-
         if _tracked.pop(self.graph_id, None) is None:
             return
         _note_change()
         for graph_id in (*self.exec_ids, self.graph_id):
             _ext.destroyed(graph_id)
-        _stacks.forget(self.graph_id)
+        _forget(self.graph_id)
 
 
 def drop(graph_id: int) -> None:
     """The capture into this graph failed: nothing of it stays in the view."""
-    from . import _stacks
-
     _note_change()
     execs = {node_id >> 32 for node_id, _, template in _ext.live_nodes() if template == graph_id}
     for number in (*execs, graph_id):
         _ext.destroyed(number)
-    _stacks.forget(graph_id)
+    _forget(graph_id)
 
 
 def ids_of(graph_id: int) -> list[int]:

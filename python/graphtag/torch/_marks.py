@@ -11,7 +11,7 @@ import torch
 
 from .. import _ext
 from .._annotation import decorate_with, plain
-from . import _kept_scopes, _recording
+from . import _kept_scopes, _streams
 
 # Lanes begin above the ids that streams without graphs were seen to have.
 _FIRST_LANE = 60
@@ -85,7 +85,7 @@ class MarkStream:
         if self._stream.cuda_stream != torch.cuda.current_stream().cuda_stream:
             annotation = {"name": annotation} if isinstance(annotation, str) else annotation
             annotation = {**annotation, "stream": lane_of_stream(self._stream)}
-            _recording.add_stream(self._stream)
+            _streams.add_stream(self._stream)
             switch = torch.cuda.stream(self._stream)
         mark = Mark(annotation, True)
         mark.__enter__()

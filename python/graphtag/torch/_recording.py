@@ -1,18 +1,14 @@
 """One recorded capture: its window, its streams, its graph."""
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 from .. import _ext
 from .._errors import Error, UnavailableError
 from .._live import available
 from .._window import Window
-from . import _backward_seam, _collectives, _stacks
+from . import _backward_seam, _collectives, _stacks, _streams
 from ._config import Config
-
-_lock = threading.Lock()
-_open: list["Recording"] = []
 
 
 class Recording:
@@ -29,16 +25,13 @@ class Recording:
         """Raises BusyError (a RuntimeError) where callbacks were asked for and somebody else has them."""
         _backward_seam.prepare()
         self.window.open()
-        with _lock:
-            _open.append(self)
+        _streams.opened(self.window)
         self._collectives = _collectives.capture_begins()
         if self.config.record_py_stacks:
             _stacks.begin(self.config.py_stack_filter_paths)
 
     def close(self) -> None:
-        with _lock:
-            if self in _open:
-                _open.remove(self)
+        _streams.closes(self.window)
         if self._collectives:
             self._collectives = False
             _collectives.capture_ends()
@@ -66,19 +59,6 @@ class Recording:
     @property
     def uses_boundaries(self) -> bool:
         return self.window.observer == "boundary"
-
-
-def is_open() -> bool:
-    """Does a capture record now?"""
-    return bool(_open)
-
-
-def add_stream(stream: Any) -> None:
-    """Work of a capture goes to this torch.cuda.Stream as well: the boundary observer must read it too."""
-    with _lock:
-        recordings = list(_open)
-    for recording in recordings:
-        recording.add_stream(stream.cuda_stream)
 
 
 def start(config: Config) -> Recording | None:

@@ -49,9 +49,12 @@ def note_graph(graph_id: int) -> None:
     _filters[graph_id] = _filter_now
 
 
-def forget(graph_id: int) -> None:
+def _forget(graph_id: int) -> None:
     _filters.pop(graph_id, None)
     _ext.forget_stacks(graph_id)
+
+
+_lifetime.when_forgotten(_forget)
 
 
 def _is_in(filename: str, folders: tuple[str, ...]) -> bool:
