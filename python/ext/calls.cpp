@@ -25,8 +25,7 @@ void bind_windows(nb::module_& m) {
       [](std::uint32_t observer, bool all_streams, const std::vector<std::uintptr_t>& streams) {
         std::vector<const void*> handles;
         for (const std::uintptr_t stream : streams) handles.push_back(pointer(stream));
-        gt_window_options options{};
-        options.size = sizeof options;
+        auto options = sized<gt_window_options>();
         options.observer = observer;
         options.flags = all_streams ? GT_WINDOW_ALL_STREAMS : 0;
         options.streams = handles.data();
@@ -132,8 +131,7 @@ void bind_answers(nb::module_& m) {
   m.def(
       "resolve",
       [](std::uint64_t node_id, std::int64_t time_ns) {
-        gt_resolution resolution{};
-        resolution.size = sizeof resolution;
+        auto resolution = sized<gt_resolution>();
         check(gt_resolve(node_id, time_ns, &resolution));
         return nb::make_tuple(resolution.annotation.value, resolution.origin);
       },
@@ -172,8 +170,7 @@ void bind_answers(nb::module_& m) {
   m.def(
       "set_retired_limit", [](std::uint64_t bytes) { check(gt_set_retired_limit(bytes)); }, nb::arg("bytes"));
   m.def("counters", [] {
-    gt_counters counters{};
-    counters.size = sizeof counters;
+    auto counters = sized<gt_counters>();
     check(gt_counters_get(&counters));
     nb::dict counts;
     counts["windows_opened"] = counters.windows_opened;

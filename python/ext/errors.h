@@ -17,6 +17,14 @@ inline void check(gt_status status) {
   if (status != GT_OK) raise(status, gt_last_error());
 }
 
+// A struct of graphtag.h that says its size, empty.
+template <typename Struct>
+Struct sized() {
+  Struct value{};
+  value.size = sizeof value;
+  return value;
+}
+
 // A "text out" of graphtag.h. It may grow between the two calls.
 template <typename Ask>
 std::string take_text(Ask ask) {

@@ -29,36 +29,20 @@ PyObject* get_backward(PyObject* self, void*) {
   return PyBool_FromLong(scope_of(self)->backward ? 1 : 0);
 }
 
-PyMethodDef methods[] = {
-    {"__enter__", enter_scope, METH_NOARGS, nullptr},
-    {"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(exit_scope)), METH_FASTCALL, nullptr},
-    {nullptr, nullptr, 0, nullptr},
-};
 PyGetSetDef properties[] = {
-    {"annotation", annotation_of_scope, nullptr, "What it was made from: str or dict.", nullptr},
+    kAnnotationProperty,
     {"backward", get_backward, nullptr, "Are autograd nodes that are made within it to name their backward work?", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
-PyType_Slot slots[] = {
-    {Py_tp_doc,
-     const_cast<char*>("mark(annotation, backward)\n--\n\n"
-                       "As graphtag.scope, but values that JSON has no form for become text, and with `backward` the autograd\n"
-                       "adaptor (set_adaptor) is told of what is within.")},
-    {Py_tp_new, reinterpret_cast<void*>(make)},
-    {Py_tp_init, reinterpret_cast<void*>(init_nothing)},
-    {Py_tp_dealloc, reinterpret_cast<void*>(destroy_scope)},
-    {Py_tp_methods, methods},
-    {Py_tp_getset, properties},
-    {0, nullptr},
-};
-PyType_Spec spec = {"graphtag._ext.mark", sizeof(ScopeObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
 
 }  // namespace
 
 void bind_mark(nb::module_& m) {
-  PyObject* type = PyType_FromModuleAndSpec(m.ptr(), &spec, nullptr);
-  if (type == nullptr) throw nb::python_error();
-  m.attr("mark") = nb::steal(type);
+  add_scope_type(m, {"graphtag._ext.mark",
+                     "mark(annotation, backward)\n--\n\n"
+                     "As graphtag.scope, but values that JSON has no form for become text, and with `backward` the autograd\n"
+                     "adaptor (set_adaptor) is told of what is within.",
+                     make, properties, nullptr, Py_TPFLAGS_BASETYPE});
 }
 
 }  // namespace graphtag::python

@@ -13,12 +13,6 @@ namespace nb = nanobind;
 namespace graphtag::python {
 namespace {
 
-gt_record_stats empty_stats() {
-  gt_record_stats stats{};
-  stats.size = sizeof stats;
-  return stats;
-}
-
 nb::dict to_dict(const gt_record_stats& stats) {
   nb::dict dict;
   dict["state"] = stats.state;
@@ -53,8 +47,7 @@ void bind_record(nb::module_& m) {
       "record_begin",
       [](const std::string& path, bool api, bool annotations, std::uint32_t buffer_count, std::uint32_t buffer_bytes,
          std::uint32_t flush_ms, std::uint64_t max_bytes, const std::string& metadata) {
-        gt_record_options options{};
-        options.size = sizeof options;
+        auto options = sized<gt_record_options>();
         options.flags = (api ? 0U : GT_RECORD_NO_API) | (annotations ? GT_RECORD_ANNOTATIONS : 0U);
         options.buffer_count = buffer_count;
         options.buffer_bytes = buffer_bytes;
@@ -91,7 +84,7 @@ void bind_record(nb::module_& m) {
   m.def(
       "record_stats",
       [](std::uint64_t recording) {
-        gt_record_stats stats = empty_stats();
+        auto stats = sized<gt_record_stats>();
         check(gt_record_stats_get(gt_recording{recording}, &stats));
         return to_dict(stats);
       },
@@ -99,7 +92,7 @@ void bind_record(nb::module_& m) {
   m.def(
       "record_end",
       [](std::uint64_t recording) {
-        gt_record_stats stats = empty_stats();
+        auto stats = sized<gt_record_stats>();
         gt_status status = GT_OK;
         {
           const nb::gil_scoped_release release;

@@ -57,33 +57,12 @@ constexpr const char* kDoc =
     "has\n"
     "no form in JSON, both only when entered while something is recorded.";
 
-PyMethodDef methods[] = {
-    {"__enter__", enter_scope, METH_NOARGS, nullptr},
-    {"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(exit_scope)), METH_FASTCALL, nullptr},
-    {nullptr, nullptr, 0, nullptr},
-};
-PyGetSetDef properties[] = {
-    {"annotation", annotation_of_scope, nullptr, "What it was made from: str or dict.", nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr},
-};
-PyType_Slot slots[] = {
-    {Py_tp_doc, const_cast<char*>(kDoc)},
-    {Py_tp_new, reinterpret_cast<void*>(make)},
-    {Py_tp_init, reinterpret_cast<void*>(init_nothing)},
-    {Py_tp_dealloc, reinterpret_cast<void*>(destroy_scope)},
-    {Py_tp_call, reinterpret_cast<void*>(decorate)},
-    {Py_tp_methods, methods},
-    {Py_tp_getset, properties},
-    {0, nullptr},
-};
-PyType_Spec spec = {"graphtag.scope", sizeof(ScopeObject), 0, Py_TPFLAGS_DEFAULT, slots};
+PyGetSetDef properties[] = {kAnnotationProperty, {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 }  // namespace
 
 void bind_scope(nb::module_& m) {
-  PyObject* type = PyType_FromModuleAndSpec(m.ptr(), &spec, nullptr);
-  if (type == nullptr) throw nb::python_error();
-  m.attr("scope") = nb::steal(type);
+  add_scope_type(m, {"graphtag.scope", kDoc, make, properties, decorate});
 }
 
 }  // namespace graphtag::python

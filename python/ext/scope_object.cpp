@@ -1,5 +1,7 @@
 #include "scope_object.h"
 
+#include <cstring>
+
 #include "errors.h"
 #include "rooms.h"
 
@@ -87,6 +89,10 @@ PyObject* make_scope(PyTypeObject* type, PyObject* value, bool any_values, bool 
   return self;
 }
 
+namespace {
+
+// Everything is done in tp_new. Yet each type has an __init__ of its own: PyTorch 2.4's compiler takes one without for a context manager
+// written in Python, and fails.
 int init_nothing(PyObject*, PyObject*, PyObject*) {
   return 0;
 }
@@ -130,6 +136,31 @@ PyObject* exit_scope(PyObject* self, PyObject* const*, Py_ssize_t) {
     }
   }
   Py_RETURN_NONE;
+}
+
+PyMethodDef methods[] = {
+    {"__enter__", enter_scope, METH_NOARGS, nullptr},
+    {"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(exit_scope)), METH_FASTCALL, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace
+
+void add_scope_type(nb::module_& m, const ScopeType& type) {
+  PyType_Slot slots[] = {
+      {Py_tp_doc, const_cast<char*>(type.doc)},
+      {Py_tp_new, reinterpret_cast<void*>(type.make)},
+      {Py_tp_init, reinterpret_cast<void*>(init_nothing)},
+      {Py_tp_dealloc, reinterpret_cast<void*>(destroy_scope)},
+      {Py_tp_methods, methods},
+      {Py_tp_getset, type.properties},
+      {type.call == nullptr ? 0 : Py_tp_call, reinterpret_cast<void*>(type.call)},
+      {0, nullptr},
+  };
+  PyType_Spec spec = {type.qualified_name, sizeof(ScopeObject), 0, static_cast<unsigned>(Py_TPFLAGS_DEFAULT) | type.flags, slots};
+  PyObject* made = PyType_FromModuleAndSpec(m.ptr(), &spec, nullptr);
+  if (made == nullptr) throw nb::python_error();
+  m.attr(std::strrchr(type.qualified_name, '.') + 1) = nb::steal(made);
 }
 
 PyObject* annotation_of_scope(PyObject* self, void*) {

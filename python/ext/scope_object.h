@@ -52,13 +52,20 @@ PyObject* guarded(Function function) noexcept {
 // A new object of `type`; takes over the reference `value`. Null with a Python exception where there is no memory.
 PyObject* make_scope(PyTypeObject* type, PyObject* value, bool any_values, bool backward);
 
-// Slots and methods that the types have in common.
-PyObject* enter_scope(PyObject* self, PyObject*);
-PyObject* exit_scope(PyObject* self, PyObject* const*, Py_ssize_t);
-void destroy_scope(PyObject* self);
-// Everything is done in tp_new. Yet each type has an __init__ of its own: PyTorch 2.4's compiler takes one without for a context manager
-// written in Python, and fails.
-int init_nothing(PyObject*, PyObject*, PyObject*);
 PyObject* annotation_of_scope(PyObject* self, void*);
+inline constexpr PyGetSetDef kAnnotationProperty = {"annotation", annotation_of_scope, nullptr,
+                                                    "What it was made from: str or dict.", nullptr};
+
+// What a type has of its own. All is kept: it must live for ever.
+struct ScopeType {
+  const char* qualified_name;
+  const char* doc;
+  newfunc make;
+  PyGetSetDef* properties;
+  ternaryfunc call = nullptr;  // null: it cannot be called
+  unsigned flags = 0;          // beside Py_TPFLAGS_DEFAULT
+};
+// Into the module, by the last part of its name: a type that enters and leaves scopes.
+void add_scope_type(nanobind::module_& m, const ScopeType& type);
 
 }  // namespace graphtag::python

@@ -206,9 +206,9 @@ TEST(Arguments, WhatIsWrongIsSaid) {
   EXPECT_EQ(said({"report", "t", "--graph", "9"}), "graphtag: this was not expected: --graph 9");
   EXPECT_EQ(said({"show", "a", "b"}), "graphtag: this was not expected: b");
   EXPECT_EQ(said({"report"}), "graphtag: TRACE is required");
-  EXPECT_EQ(said({"report", "t", "--view", "x"}), "graphtag: --view: 'x' is none of pattern, tree, flat");
-  EXPECT_EQ(said({"report", "t", "--color", "x"}), "graphtag: --color: 'x' is none of auto, always, never");
-  EXPECT_EQ(said({"annotate", "t", "-o", "x", "--lanes", "some"}), "graphtag: --lanes: 'some' is none of none, all");
+  EXPECT_EQ(said({"report", "t", "--view", "x"}), "graphtag: --view: 'x' is not one of pattern, tree, flat");
+  EXPECT_EQ(said({"report", "t", "--color", "x"}), "graphtag: --color: 'x' is not one of auto, always, never");
+  EXPECT_EQ(said({"annotate", "t", "-o", "x", "--lanes", "some"}), "graphtag: --lanes: 'some' is not one of none, all");
   EXPECT_EQ(said({"annotate", "t", "-o", "x", "--default-stream", "7x"}),
             "graphtag: --default-stream: '7x' is not a whole number");
   EXPECT_EQ(said({"report", "t", "--process", "x"}), "graphtag: --process: 'x' is not a whole number");

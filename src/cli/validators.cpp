@@ -22,7 +22,7 @@ bool is_between(const std::string& text, Number least, Number most) {
 CLI::Validator one_of(std::vector<std::string> values) {
   return {[values = std::move(values)](const std::string& text) {
             if (std::find(values.begin(), values.end(), text) != values.end()) return std::string{};
-            return fmt::format("'{}' is none of {}", text, fmt::join(values, ", "));
+            return fmt::format("'{}' is not one of {}", text, fmt::join(values, ", "));
           },
           ""};
 }
