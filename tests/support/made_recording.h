@@ -44,26 +44,14 @@ class MadeRecording {
     process.uuid = kProcess;
     process.process = ProcessIdentity{100, "python3", {}};
     append_track(bytes, recording::kDescriptorSequence, process);
-    TrackDescription status;
-    status.uuid = kStatus;
-    status.parent = kProcess;
-    status.name = recording::kStatusTrack;
-    append_track(bytes, recording::kDescriptorSequence, status);
+    track(kStatus, kProcess, recording::kStatusTrack);
     TrackDescription thread;
     thread.uuid = kThread;
     thread.parent = kProcess;
     thread.thread = ThreadIdentity{100, 101, "main"};
     append_track(bytes, recording::kDescriptorSequence, thread);
-    TrackDescription runtime;
-    runtime.uuid = kRuntime;
-    runtime.parent = kThread;
-    runtime.name = recording::kRuntimeTrack;
-    append_track(bytes, recording::kDescriptorSequence, runtime);
-    TrackDescription stream;
-    stream.uuid = kStream;
-    stream.parent = kProcess;
-    stream.name = "stream 7";
-    append_track(bytes, recording::kDescriptorSequence, stream);
+    track(kRuntime, kThread, recording::kRuntimeTrack);
+    track(kStream, kProcess, "stream 7");
     append_unix_clock(bytes, recording::kStatusSequence, kBase);
     Json about{{"schema", schema_}, {"tool", "graphtag 0.1.0"}, {"host", "vm"},
                {"pid", 100},        {"process", "python3"},     {"begin_ns", kBase}};
@@ -90,19 +78,15 @@ class MadeRecording {
   }
 
   void counter(std::string_view name, std::int64_t value) {
-    TrackDescription track;
-    track.uuid = kCounter + std::hash<std::string_view>{}(name) % 1000;
-    track.parent = kProcess;
-    track.name = name;
-    track.counter = true;
-    append_track(bytes, recording::kDescriptorSequence, track);
+    const std::uint64_t uuid = kCounter + std::hash<std::string_view>{}(name) % 1000;
+    track(uuid, kProcess, name, true);
     InternedStrings strings;
     EventEncoder encoder(strings);
     encoder.counter(value);
     TrackEvent event;
     event.type = TrackEventType::counter;
     event.timestamp_ns = kBase;
-    event.track = track.uuid;
+    event.track = uuid;
     event.body = encoder.body();
     PacketSequence::append_self_contained(bytes, recording::kStatusSequence, strings, event);
   }
@@ -185,6 +169,15 @@ class MadeRecording {
     } else {
       args.json(key, value.dump());
     }
+  }
+
+  void track(std::uint64_t uuid, std::uint64_t parent, std::string_view name, bool counter = false) {
+    TrackDescription description;
+    description.uuid = uuid;
+    description.parent = parent;
+    description.name = name;
+    description.counter = counter;
+    append_track(bytes, recording::kDescriptorSequence, description);
   }
 
   void append(const EventEncoder& encoder, TrackEventType type, std::uint64_t track, std::uint64_t time_ns) {
