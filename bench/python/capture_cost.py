@@ -17,10 +17,10 @@ SECONDS = 8  # a case
 FEWEST_ROUNDS, MOST_ROUNDS = 5, 101
 
 
-def body(nodes, depth, x):
-    """`nodes` kernels; a scope of `depth` levels around each 50."""
+def body(nodes, depth, x, mark=gat.mark_kernels):
+    """`nodes` kernels; a scope of `depth` levels around each 50, made by `mark`."""
     for _ in range(nodes // 50):
-        marks = [gat.mark_kernels(f"level{level}", backward=False) for level in range(depth)]
+        marks = [mark(f"level{level}", backward=False) for level in range(depth)]
         for mark in marks:
             mark.__enter__()
         for _ in range(50):

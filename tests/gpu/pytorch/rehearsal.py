@@ -70,6 +70,11 @@ class _Graph(fake_cuda.CUDAGraph):
             _record(node_id, *_facts[tag])
 
 
+def nodes(graph):
+    """{node id: (name, grid)} of an instantiated graph."""
+    return {node_id: _facts[tag] for tag, node_id in graph.records().items()}
+
+
 class _Patch:
     """As pytest's monkeypatch, for good."""
 
