@@ -1,6 +1,8 @@
 // Keeps what a reader gives of a trace that carries names itself (recordings, exports of Nsight Systems): events, and their annotations.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -76,5 +78,16 @@ class NamedCollector final : public EventVisitor {
   NamedReading& into_;
   std::shared_ptr<const AnnotationTable> annotations_;
 };
+
+// Each event's fields are those that a reader of Chrome JSON finds in its text.
+inline void expect_events_are_what_their_text_says(const NamedReading& reading) {
+  std::string text = "[";
+  for (const NamedEvent& event : reading.events) text += (text.size() > 1 ? "," : "") + event.json;
+  const Everything again = read_everything(text + "]");
+  ASSERT_EQ(again.error + again.problems, "");
+  ASSERT_EQ(again.events.size(), reading.events.size());
+  for (std::size_t i = 0; i < again.events.size(); ++i)
+    EXPECT_EQ(again.events[i].fields, reading.events[i].fields) << reading.events[i].json;
+}
 
 }  // namespace graphtag::test

@@ -77,14 +77,7 @@ TEST_P(Versions, NameReplayedKernelsByTheRangesOfTheirCapture) {
 }
 
 TEST_P(Versions, GiveTheSameEventsAsTheirTextReadAgain) {
-  const Reading reading = read_made(small_export(), GetParam());
-  std::string text = "[";
-  for (const NamedEvent& event : reading.events) text += (text.size() > 1 ? "," : "") + event.json;
-  const test::Everything again = test::read_everything(text + "]");
-  ASSERT_EQ(again.error + again.problems, "");
-  ASSERT_EQ(again.events.size(), reading.events.size());
-  for (std::size_t i = 0; i < again.events.size(); ++i)
-    EXPECT_EQ(again.events[i].fields, reading.events[i].fields) << reading.events[i].json;
+  test::expect_events_are_what_their_text_says(read_made(small_export(), GetParam()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, Versions, ::testing::ValuesIn(testing::export_versions()), [](const auto& test) {

@@ -90,14 +90,7 @@ TEST(ReadPerfetto, HostSlicesStandOnTheirThreads) {
 }
 
 TEST(ReadPerfetto, EventsAreWhatTheirTextSays) {
-  const Reading reading = test::read_recording(small().bytes);
-  std::string text = "[";
-  for (const NamedEvent& event : reading.events) text += (text.size() > 1 ? "," : "") + event.json;
-  const test::Everything again = test::read_everything(text + "]");
-  ASSERT_EQ(again.error + again.problems, "");
-  ASSERT_EQ(again.events.size(), reading.events.size());
-  for (std::size_t i = 0; i < again.events.size(); ++i)
-    EXPECT_EQ(again.events[i].fields, reading.events[i].fields) << reading.events[i].json;
+  test::expect_events_are_what_their_text_says(test::read_recording(small().bytes));
 }
 
 TEST(ReadPerfetto, AFileThatEndsAnywhereIsReadAsFarAsItGoes) {

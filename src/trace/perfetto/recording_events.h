@@ -66,6 +66,7 @@ class RecordingEvents {
   struct Place {
     std::int64_t pid = 0, tid = 0;
   };
+  static Error no_recording();  // but a trace of somebody else
   void describe_track(const PacketTrack& described, std::uint64_t offset);
   Json facts_of(const PacketEvent& event, const Sequence& sequence, std::uint64_t offset);
   Result<void> begin_recording(const Packet& packet, const Sequence& sequence, std::uint64_t offset);
