@@ -1,4 +1,5 @@
 #include "cli/capture_facts.h"
+#include "cli/own_library.h"
 
 #include <dlfcn.h>
 #include <graphtag/graphtag.h>
@@ -21,7 +22,7 @@ Result<Json> ask(DoctorJson doctor, const std::string& library) {
     if (status != GT_OK && status != GT_ERROR_BUFFER_TOO_SMALL) break;
     text.assign(length + 4096, '\0');
   }
-  return Error{ErrorCode::unsupported, "it does not say what works; install graphtag as a whole", library, {}};
+  return Error{ErrorCode::unsupported, std::string("it does not say what works; ") + kInstallWhole, library, {}};
 }
 
 bool works(const Result<Json>& report) {
@@ -41,7 +42,7 @@ Result<Json> examine_capture(const std::string& library, const std::string& cupt
   const auto doctor = reinterpret_cast<DoctorJson>(dlsym(handle, "gt_doctor_json"));
   if (doctor == nullptr) {
     return Error{ErrorCode::unsupported,
-                 "it has no gt_doctor_json: it is older than the command; install graphtag as a whole",
+                 std::string("it has no gt_doctor_json: it is older than the command; ") + kInstallWhole,
                  library,
                  {}};
   }

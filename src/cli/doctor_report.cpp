@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/version.h"
+#include "cli/own_library.h"
 
 namespace graphtag::cli {
 namespace {
@@ -38,20 +39,20 @@ class Findings {
 
 void find_about_libraries(const DoctorFacts& facts, Findings& findings) {
   if (facts.capture_library.empty()) {
-    findings.add("error", "there is no libgraphtag.so beside the command or in ../lib", "install graphtag as a whole");
+    findings.add("error", "there is no libgraphtag.so beside the command or in ../lib", kInstallWhole);
   } else if (!facts.capture) {
-    findings.add("error", facts.capture.error().to_string(), "install graphtag as a whole");
+    findings.add("error", facts.capture.error().to_string(), kInstallWhole);
   }
   if (facts.injection_library.empty()) {
     findings.add("warning",
                  "there is no libgraphtag_inject.so beside the command or in ../lib, so graphtag run cannot record programs",
-                 "install graphtag as a whole");
+                 kInstallWhole);
   } else if (facts.guard_library.empty()) {
     findings.add(
         "warning",
         "there is no libgraphtag_guard.so beside the command or in ../lib, so a profiler that a program under graphtag run "
         "starts itself is refused by CUPTI",
-        "install graphtag as a whole");
+        kInstallWhole);
   }
 }
 
@@ -159,7 +160,7 @@ Json doctor_report(const DoctorFacts& facts) {
     report["capture"].erase("findings");
     const auto is_error = [](const Json& finding) { return text_at(finding, "level") == "error"; };
     if (!facts.capture->value("works", false) && std::none_of(list.begin(), list.end(), is_error)) {
-      findings.add("error", "libgraphtag.so does not say that it works here, nor why", "install graphtag as a whole");
+      findings.add("error", "libgraphtag.so does not say that it works here, nor why", kInstallWhole);
     }
   }
   find_about_python(facts.python, findings);

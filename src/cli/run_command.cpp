@@ -33,7 +33,7 @@ Result<std::string> find_library() {
   std::string path = own_library(kLibrary);
   if (!path.empty()) return path;
   return Error{ErrorCode::not_found,
-               std::string("there is no ") + kLibrary + " beside the command or in ../lib: install graphtag as a whole",
+               std::string("there is no ") + kLibrary + " beside the command or in ../lib; " + kInstallWhole,
                {},
                {}};
 }
