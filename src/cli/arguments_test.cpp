@@ -206,6 +206,8 @@ TEST(Arguments, WhatIsWrongIsSaid) {
   EXPECT_EQ(said({"report", "t", "--graph", "9"}), "graphtag: this was not expected: --graph 9");
   EXPECT_EQ(said({"show", "a", "b"}), "graphtag: this was not expected: b");
   EXPECT_EQ(said({"report"}), "graphtag: TRACE is required");
+  EXPECT_EQ(said({"report", "--view", "x", "--", "t"}), "graphtag: --view: 'x' is not one of pattern, tree, flat");
+  EXPECT_EQ(said({"report", "--depth", "0", "--", "--nope"}), "graphtag: --depth: '0' is not a whole number from 1 to 1048576");
   EXPECT_EQ(said({"report", "t", "--view", "x"}), "graphtag: --view: 'x' is not one of pattern, tree, flat");
   EXPECT_EQ(said({"report", "t", "--color", "x"}), "graphtag: --color: 'x' is not one of auto, always, never");
   EXPECT_EQ(said({"annotate", "t", "-o", "x", "--lanes", "some"}), "graphtag: --lanes: 'some' is not one of none, all");

@@ -51,8 +51,8 @@ CLI::Validator number_between(int least, int most) {
 
 std::string describe_failure(const CLI::App* app, const CLI::Error& error) {
   std::string what = error.what();
-  if (const auto unknown = app->remaining(true); !unknown.empty()) {
-    what = fmt::format("this was not expected: {}", fmt::join(unknown, " "));
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
+    what = fmt::format("this was not expected: {}", fmt::join(app->remaining(true), " "));
   } else if (app->get_subcommands().empty()) {
     what = "a verb is needed, such as report";
   }
