@@ -61,7 +61,7 @@ Result<std::vector<Output>> plan_outputs(const std::vector<std::string>& traces,
     return std::vector<Output>{output};
   }
   if (fs::exists(out, ignored) && !fs::is_directory(out, ignored)) {
-    return Error{ErrorCode::invalid_argument, "several traces need a folder, and this is a file", out, {}};
+    return Error{ErrorCode::invalid_argument, "several traces need a folder, and this is a file; name a folder", out, {}};
   }
   std::vector<Output> outputs;
   std::map<std::string, std::string> taken;  // output path -> the trace that has it
@@ -78,7 +78,7 @@ Result<std::vector<Output>> plan_outputs(const std::vector<std::string>& traces,
 Result<void> make_folder(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (error) return Error{ErrorCode::io, "cannot make this folder: " + error.message(), path, {}};
+  if (error) return Error{ErrorCode::io, "cannot make this folder: " + error.message() + "; choose another with -o", path, {}};
   return {};
 }
 

@@ -53,9 +53,14 @@ Result<std::string> prepare_out(const std::string& out) {
   const bool is_file = out.ends_with(run::kTraceSuffix);
   const fs::path folder = is_file ? path.parent_path() : path;
   fs::create_directories(folder, error);
-  if (error) return Error{ErrorCode::io, "this folder cannot be made: " + error.message(), folder.string(), {}};
+  if (error) {
+    return Error{ErrorCode::io,
+                 "this folder cannot be made: " + error.message() + "; -o takes a folder, or a file that ends with .pftrace",
+                 folder.string(),
+                 {}};
+  }
   if (access(folder.c_str(), W_OK | X_OK) != 0)
-    return Error{ErrorCode::io, "files cannot be made in this folder", folder.string(), {}};
+    return Error{ErrorCode::io, "files cannot be made in this folder; choose another with -o", folder.string(), {}};
   if (is_file && fs::is_directory(path, error))
     return Error{ErrorCode::invalid_argument, "-o names a folder here, and ends with .pftrace", path.string(), {}};
   // Of an earlier run: nobody shall take it for this one's.

@@ -107,6 +107,14 @@ def test_several_traces_go_into_a_folder(run, trace_files, tmp_path):
         assert json.loads(gzip.open(tmp_path / "named" / name).read())["cudaGraphInlineAnnotated"] is True
 
 
+def test_several_traces_need_a_folder(run, trace_files, tmp_path):
+    first, second = trace_files("all_reduce_rank0")[0], trace_files("all_reduce_rank1")[0]
+    (tmp_path / "file").write_text("mine")
+    said = run("annotate", first, second, "-a", trace_files("all_reduce_rank0")[1], "--force", "-o", tmp_path / "file", code=2).stderr
+    assert str(tmp_path / "file") in said and "name a folder" in said
+    assert (tmp_path / "file").read_text() == "mine"
+
+
 def ranked_annotations(path, rank, name):
     """An annotation file of one rank, as PyTorch's pickles do not say whose they are."""
     path.write_text(

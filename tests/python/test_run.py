@@ -204,6 +204,14 @@ def test_delay(record):
     assert "9 kernels" in done.stderr and "warning" not in done.stderr
 
 
+@pytest.mark.parametrize("out", ["file", "file/", "file/app.pftrace"])
+def test_a_file_where_a_folder_is_needed(run, tmp_path, out):
+    (tmp_path / "file").write_text("mine")
+    said = run("run", "-o", f"{tmp_path}/{out}", "--", "true", code=3).stderr
+    assert str(tmp_path / "file") in said and "-o takes a folder, or a file that ends with .pftrace" in said
+    assert (tmp_path / "file").read_text() == "mine"
+
+
 def test_a_delay_that_is_longer_than_the_program(record):
     done = record(*DECODE, options=["--delay", "1h"])
     assert "recording never began" in done.stderr and not done.traces
