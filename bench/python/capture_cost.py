@@ -20,13 +20,13 @@ FEWEST_ROUNDS, MOST_ROUNDS = 5, 101
 def body(nodes, depth, x, mark=gat.mark_kernels):
     """`nodes` kernels; a scope of `depth` levels around each 50, made by `mark`."""
     for _ in range(nodes // 50):
-        marks = [mark(f"level{level}", backward=False) for level in range(depth)]
-        for mark in marks:
-            mark.__enter__()
+        scopes = [mark(f"level{level}", backward=False) for level in range(depth)]
+        for scope in scopes:
+            scope.__enter__()
         for _ in range(50):
             x.add_(1)
-        for mark in reversed(marks):
-            mark.__exit__(None, None, None)
+        for scope in reversed(scopes):
+            scope.__exit__(None, None, None)
 
 
 def capture(nodes, depth, x, annotated, backend="auto"):

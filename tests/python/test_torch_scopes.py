@@ -428,3 +428,27 @@ print(json.dumps([_backward.mode(), [graphtag.resolve(node).annotation for node 
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], env=environment, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == ["hooks", [{"name": "a"}, {"name": "b"}, None, {"name": "a", "autograd_phase": "backward"}]]
+
+
+def test_the_benchmarks_body_opens_every_scope(monkeypatch):
+    """bench/python/capture_cost.py, which the comparison with PyTorch's own annotations measures as well."""
+    monkeypatch.syspath_prepend(fake_cuda.SOURCE_DIR / "bench/python")
+    import capture_cost
+
+    steps = []
+
+    class Mark:
+        def __init__(self, name, backward):
+            assert not backward
+            self.name = name
+
+        def __enter__(self):
+            steps.append(f"+{self.name}")
+
+        def __exit__(self, *error):
+            steps.append(f"-{self.name}")
+
+    x = torch.zeros(1)
+    capture_cost.body(150, 2, x, mark=Mark)
+    assert steps == ["+level0", "+level1", "-level1", "-level0"] * 3
+    assert x.item() == 150

@@ -51,6 +51,8 @@ def capture(body, *, graph=None, keep_graph=False, backend="auto", enable=True, 
 
 def replayed(*graphs):
     """The records of one replay of each graph, in order; only of work in graphs."""
+    for graph in dict.fromkeys(graphs):
+        graph.replay()  # the first may instantiate it, within a window
     recorder().take()
     for graph in graphs:
         graph.replay()

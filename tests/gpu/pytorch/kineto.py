@@ -106,6 +106,7 @@ def the_eager_run_has_the_regions_of_the_graphed_run():
         if found.annotation is not None:
             phase = "bwd" if found.annotation.get("autograd_phase") == "backward" else "fwd"
             graphed.add((".".join(found.path), phase, found.annotation.get("bs")))
+    recorder().stop()  # before Kineto begins again
     wanted = {(f"model.{name}", phase) for name in ("first", "act", "second") for phase in ("fwd", "bwd")} | {("optimizer", "fwd")}
     assert {pair[:2] for pair in graphed} == wanted, graphed
     assert {(region, phase, str(bs)) for region, phase, bs in eager} == {(region, phase, str(bs)) for region, phase, bs in graphed}, (eager, graphed)
@@ -122,6 +123,7 @@ def captures_after_it_are_named_at_boundaries():
     recorder().take()
     graph.replay()
     found = [graphtag.resolve(record.node_id) for record in recorder().take() if record.node_id]
+    recorder().stop()
     assert [resolution.annotation["i"] for resolution in found] == list(range(KERNELS)), found[:3]
     origins = {resolution.origin for resolution in found}
     assert origins <= ({"boundary", "boundary-approximate"} if holds else {"callback"}), origins

@@ -88,13 +88,16 @@ class Recorder:
         self._call("records_stop")
 
     def take(self):
-        """What has run since the last call, by time."""
+        """What has run since the last call, by time. Recording begins anew: with CUPTI 13.3 the end of another client's subscription, such as a
+        window's, has ended it for who has none."""
         self._synchronize()
         self._call("records_flush")
         count = self._library.records_take(None, 0)
         rows = (_Row * count)()
         self._library.records_take(rows, count)
         assert self._library.records_dropped() == 0, "CUPTI dropped records"
+        self.stop()
+        self.start()
         found = [Record(row.node_id, row.kind, row.name.decode(errors="replace"), tuple(row.grid), row.start_ns, row.end_ns, row.stream, row.bytes)
                  for row in rows]  # fmt: skip
         return sorted(found, key=lambda record: record.start_ns)
