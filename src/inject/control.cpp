@@ -101,6 +101,10 @@ std::uint32_t Control::flush_asked() const noexcept {
   return file_ == nullptr ? 0 : file_->header.flush_asked.load();
 }
 
+std::uint32_t Control::flushed() const noexcept {
+  return self_ == nullptr ? 0 : self_->flushed.load();
+}
+
 std::uint32_t Control::wait_for_flush(std::uint32_t seen, std::int64_t timeout_ns) noexcept {
   std::atomic<std::uint32_t>& word = file_ == nullptr ? nobody_asks_ : file_->header.flush_asked;
   const timespec timeout{static_cast<time_t>(timeout_ns / 1'000'000'000), static_cast<long>(timeout_ns % 1'000'000'000)};

@@ -37,6 +37,8 @@ class Control {
   // Waits until a flush is asked for that `seen` does not count yet, or for `timeout_ns`. What is asked for now.
   std::uint32_t wait_for_flush(std::uint32_t seen, std::int64_t timeout_ns) noexcept;
   std::uint32_t flush_asked() const noexcept;
+  // The last flush that this process has done, or that was asked before it entered.
+  std::uint32_t flushed() const noexcept;
   void set_flushed(std::uint32_t flush) noexcept;
 
  private:

@@ -255,7 +255,7 @@ Session::Due Session::what_is_due() const {
 
 void Session::watch() noexcept {
   (void)pthread_setname_np(pthread_self(), "graphtag-run");
-  std::uint32_t flushed = control_->flush_asked();
+  std::uint32_t flushed = control_->flushed();  // what was asked since this process entered is to be done
   while (true) {
     std::int64_t wait_ns = kTickNs;
     try {
