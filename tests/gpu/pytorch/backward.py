@@ -4,7 +4,7 @@ usage: backward.py [--rehearse] [CHECK ...]
 """
 import sys
 
-from harness import BACKENDS, capture, check, expect, gat, graphtag, kernels, main, named, torch
+from harness import BACKENDS, capture, check, expect, gat, graphtag, kernels, main, named, sine_with_a_scope_in_its_backward, torch
 from torch.utils.checkpoint import checkpoint
 
 
@@ -87,20 +87,7 @@ def in_a_later_capture_and_in_a_graph_of_its_own(backend):
 @check
 def precedence_of_scopes():
     """A scope inside a custom backward wins over the frozen region, which wins over a scope around the call."""
-
-    class Custom(torch.autograd.Function):
-        @staticmethod
-        def forward(context, value):
-            context.save_for_backward(value)
-            return value.sin()
-
-        @staticmethod
-        def backward(context, gradient):
-            (value,) = context.saved_tensors
-            value.cos()
-            with gat.mark_kernels({"name": "within", "own": 1}):
-                return gradient.mul(value)
-
+    Custom = sine_with_a_scope_in_its_backward(gat.mark_kernels)
     x, y = leaf(1), leaf(2)
 
     def body():

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any, Callable, NamedTuple
 
-from harness import BACKENDS, DEVICE, REHEARSAL, check, gat, main, torch
+from harness import BACKENDS, DEVICE, REHEARSAL, check, gat, main, sine_with_a_scope_in_its_backward, torch
 from torch.utils.checkpoint import checkpoint
 
 if importlib.util.find_spec("torch.cuda.graph_annotations") is None:
@@ -256,19 +256,7 @@ def backward_in_the_same_capture(side):
 
 @compared
 def a_scope_within_a_backward(side):
-    class Custom(torch.autograd.Function):
-        @staticmethod
-        def forward(context, value):
-            context.save_for_backward(value)
-            return value.sin()
-
-        @staticmethod
-        def backward(context, gradient):
-            (value,) = context.saved_tensors
-            value.cos()
-            with side.mark_kernels({"name": "within", "own": 1}):
-                return gradient.mul(value)
-
+    Custom = sine_with_a_scope_in_its_backward(side.mark_kernels)
     x, y = leaf(1), leaf(2)
 
     def body():
