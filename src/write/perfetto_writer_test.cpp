@@ -161,6 +161,7 @@ TEST(PerfettoWriter, ArgsAreTypedAndNested) {
                 {"t", "true"},
                 {"n", "null"},
                 {"big", "123456789012345678901"},
+                {"beyond", "[-1e999]"},
                 {"grid", "[256, 1, 1]"},
                 {"dims", "[[], [2, {\"k\": {}}], \"x\"]"},
                 {"o", R"({"a": 1, "b": {"c": [false]}})"},
@@ -171,7 +172,7 @@ TEST(PerfettoWriter, ArgsAreTypedAndNested) {
   ASSERT_EQ(trace.slices().size(), 1u);
   const auto& args = trace.slices()[0].begin.args;
   const auto expected = json::parse(R"({"i": -3, "u": 18446744073709551615, "d": 0.25, "s": "a\"bé", "t": true, "n": null,
-      "big": 123456789012345678901, "grid": [256, 1, 1], "dims": [[], [2, {"k": {}}], "x"], "o": {"a": 1, "b": {"c": [false]}},
+      "big": 123456789012345678901, "beyond": ["-1e999"], "grid": [256, 1, 1], "dims": [[], [2, {"k": {}}], "x"], "o": {"a": 1, "b": {"c": [false]}},
       "i32": 2147483648, "f1": 1.0})");
   EXPECT_EQ(args, expected);
   EXPECT_TRUE(args["i"].is_number_integer());

@@ -240,6 +240,15 @@ class DecodedTrace {
     return found->second;
   }
 
+  // A number beyond a double's range, which nlohmann's values cannot hold, as its text.
+  static nlohmann::json json_value(const std::string& text) {
+    try {
+      return nlohmann::json::parse(text);
+    } catch (const nlohmann::json::out_of_range&) {
+      return text;
+    }
+  }
+
   static std::pair<std::string, nlohmann::json> annotation(protozero::pbf_reader fields, const Sequence& sequence) {
     std::string name;
     nlohmann::json value;
@@ -270,7 +279,7 @@ class DecodedTrace {
           value = text_of(sequence, 29, fields.get_uint64());
           break;
         case 9:
-          value = nlohmann::json::parse(fields.get_string());
+          value = json_value(fields.get_string());
           break;
         case 11: {
           const auto [key, nested] = annotation(fields.get_message(), sequence);
