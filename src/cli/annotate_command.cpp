@@ -53,6 +53,12 @@ Result<AnnotateOutcome> annotate_one(const std::string& trace, const Output& out
 int run_annotate(const AnnotateArguments& arguments, const Common& common) {
   const auto outputs = plan_outputs(arguments.traces, arguments.out, arguments.format);
   if (!outputs) return fail(outputs.error());
+  for (const Output& output : *outputs) {
+    if (auto refused = refuse_inputs(output.path, arguments.input.annotations); !refused) return fail(refused.error());
+    // Who names a trace itself as OUT wants it replaced.
+    if (output.path == arguments.out) continue;
+    if (auto refused = refuse_inputs(output.path, arguments.traces); !refused) return fail(refused.error());
+  }
   const auto sources = read_annotation_sources(arguments.input.annotations);
   if (!sources) return fail(sources.error());
 

@@ -4,6 +4,8 @@
 #include <map>
 #include <optional>
 
+#include "model/annotation_file.h"
+
 namespace graphtag::cli {
 namespace {
 
@@ -73,6 +75,19 @@ Result<std::vector<Output>> plan_outputs(const std::vector<std::string>& traces,
           ErrorCode::invalid_argument, "would be written to the same file as " + other->second + "; rename one", trace, {}};
   }
   return outputs;
+}
+
+Result<void> refuse_inputs(const std::string& out, const std::vector<std::string>& inputs) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(out, ignored)) return {};
+  for (const std::string& input : inputs) {
+    const bool is_read = fs::is_directory(input, ignored)
+                             ? fs::equivalent(fs::absolute(out).parent_path(), input, ignored) && read_annotation_file(out).ok()
+                             : fs::equivalent(out, input, ignored);
+    if (is_read)
+      return Error{ErrorCode::invalid_argument, "is read for this, and would be overwritten; give another name with -o", out, {}};
+  }
+  return {};
 }
 
 Result<void> make_folder(const std::string& path) {

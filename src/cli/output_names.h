@@ -1,4 +1,4 @@
-// Where annotate writes, and in which format.
+// Where the verbs write, and annotate in which format.
 #pragma once
 
 #include <string>
@@ -22,6 +22,9 @@ struct Output {
 // (invalid_argument): a name that does not tell the format, two traces of one name.
 Result<std::vector<Output>> plan_outputs(const std::vector<std::string>& traces, const std::string& out,
                                          const std::string& format);
+
+// Refuses (invalid_argument) to write what is read: `out` is one of `inputs`, by any name, or an annotation file in a folder among them.
+Result<void> refuse_inputs(const std::string& out, const std::vector<std::string>& inputs);
 
 // Makes `path` a folder if it is none yet.
 Result<void> make_folder(const std::string& path);

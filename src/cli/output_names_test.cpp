@@ -4,6 +4,8 @@
 
 #include <filesystem>
 
+#include "tests/support/join_fixtures.h"
+
 namespace graphtag::cli {
 namespace {
 
@@ -42,7 +44,7 @@ TEST(OutputNames, SeveralTracesKeepTheirNamesInAFolder) {
 }
 
 TEST(OutputNames, OneTraceIntoAnExistingFolder) {
-  const std::string folder = testing::TempDir();
+  const std::string folder = ::testing::TempDir();
   const auto planned = plan_outputs({"a/r0.json.gz"}, folder, "");
   ASSERT_TRUE(planned);
   EXPECT_EQ((*planned)[0].path, (std::filesystem::path(folder) / "r0.json.gz").string());
@@ -53,6 +55,32 @@ TEST(OutputNames, TwoTracesOfOneNameAreRefused) {
   ASSERT_FALSE(planned);
   EXPECT_EQ(planned.error().code, ErrorCode::invalid_argument);
   EXPECT_EQ(planned.error().file, "b/t.json");
+}
+
+TEST(OutputNames, WhatIsReadIsNotWritten) {
+  const testing::TempFolder folder;
+  const std::string annotations =
+      folder.write("names.json", R"({"schema": "graphtag.annotations/1", "annotations": [], "graphs": []})");
+  const std::string trace = folder.write("t.json", R"({"traceEvents": []})");
+  const std::string link = folder.path("link.json");
+  std::filesystem::create_hard_link(trace, link);
+  const std::string here = folder.path(".");
+  const auto is_refused = [&](const std::string& out, const std::vector<std::string>& inputs) {
+    const auto refused = refuse_inputs(out, inputs);
+    if (!refused) {
+      EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
+    }
+    return !refused;
+  };
+  EXPECT_TRUE(is_refused(trace, {"other.json", trace}));
+  EXPECT_TRUE(is_refused(here + "/t.json", {trace}));
+  EXPECT_TRUE(is_refused(link, {trace}));
+  EXPECT_TRUE(is_refused(annotations, {annotations}));
+  EXPECT_TRUE(is_refused(annotations, {here}));
+  EXPECT_FALSE(is_refused(trace, {here})) << "no annotation file: an earlier output, say";
+  EXPECT_FALSE(is_refused(folder.path("new.json"), {trace, here}));
+  EXPECT_FALSE(is_refused("/dev/null", {"/dev/null"}));
+  EXPECT_FALSE(is_refused("", {trace}));
 }
 
 }  // namespace

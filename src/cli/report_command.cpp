@@ -7,7 +7,7 @@
 namespace graphtag::cli {
 
 int run_report(const ReportArguments& arguments, const Common& common) {
-  auto out = open_out(arguments.table);
+  auto out = open_out(arguments.table, arguments.trace, arguments.input);
   if (!out) return fail(out.error());
   auto operations = read_with_progress(arguments.trace, arguments.input, common);
   if (!operations) return fail(operations.error());

@@ -8,6 +8,7 @@
 #include "base/version.h"
 #include "cli/exit_code.h"
 #include "cli/messages.h"
+#include "cli/output_names.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
 
@@ -48,8 +49,10 @@ ReportContext report_context(const std::string& trace, const OperationTable& ope
   return context;
 }
 
-Result<std::optional<AtomicFile>> open_out(const TableArguments& table) {
+Result<std::optional<AtomicFile>> open_out(const TableArguments& table, const std::string& trace, const TraceArguments& input) {
   if (table.out.empty()) return std::optional<AtomicFile>();
+  if (auto refused = refuse_inputs(table.out, {trace}); !refused) return std::move(refused).error();
+  if (auto refused = refuse_inputs(table.out, input.annotations); !refused) return std::move(refused).error();
   Result<AtomicFile> file = AtomicFile::create(table.out);
   if (!file) return std::move(file).error();
   return std::optional(std::move(file).value());

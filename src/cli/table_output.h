@@ -18,8 +18,9 @@ ReportStyle report_style(const TableArguments& table, const Common& common);
 // Tool, inputs with digests (of the annotation files), and warnings about files that were passed over.
 ReportContext report_context(const std::string& trace, const OperationTable& operations);
 
-// The file that was asked for; nothing stands for standard output. To be opened before a trace is read, which may take long.
-Result<std::optional<AtomicFile>> open_out(const TableArguments& table);
+// The file that was asked for; nothing stands for standard output. To be opened before a trace is read, which may take long. Errors: it is read
+// itself (invalid_argument); as AtomicFile::create.
+Result<std::optional<AtomicFile>> open_out(const TableArguments& table, const std::string& trace, const TraceArguments& input);
 
 // Writes to `out`; notes go to standard error unless quiet. Returns the exit code.
 int print_rendered(const Rendered& rendered, std::optional<AtomicFile>& out, const Common& common);

@@ -291,7 +291,7 @@ void Session::make_way() noexcept {
   const std::unique_lock lock(mutex_, kFinishWait);
   if (!lock.owns_lock()) return;
   if (state_ == run::State::recording) end_recording(run::Reason::made_way);
-  // Windows of the program's own, or the one that is open while recording waits.
+  // Also after a recording's end: annotations take a while to be written, and a window of the program's own may have been opened in it.
   (void)gt_make_way();
 }
 

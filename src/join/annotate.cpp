@@ -29,6 +29,7 @@ class Job {
     Result<FitResult> fit = choose_sources_for(trace_path_, sources, options_.force ? Fit::forced : options_.fit, read);
     if (!fit) return fit.error();
     passed_over = std::move(fit->passed_over);
+    unlisted_keys = fit->info.unlisted_keys;
     fitting_ = fit->fitting;
     annotations = AnnotationSet(fit->fitting, fit->info.annotation_keys);
     own_names_.emplace(annotations);
@@ -96,6 +97,7 @@ class Job {
 
   AnnotationSet annotations;
   std::vector<std::string> passed_over;
+  std::uint64_t unlisted_keys = 0;
 
  private:
   Result<void> fail(std::string message) const { return Error{ErrorCode::invalid_argument, std::move(message), trace_path_, {}}; }
@@ -252,6 +254,9 @@ Result<AnnotateOutcome> annotate_trace(const std::string& trace_path, const std:
   outcome.dropped_slices = annotator.dropped_slices;
   if (std::string warning = warning_about(outcome.coverage, job); !warning.empty())
     outcome.warnings.push_back(std::move(warning));
+  if (job.unlisted_keys != 0)
+    outcome.warnings.push_back("the annotations have too many keys: " + std::to_string(job.unlisted_keys) +
+                               " times one is written that what is written does not list as an annotation's");
   return outcome;
 }
 

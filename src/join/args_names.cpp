@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "base/object_filler.h"
 #include "join/profiler_keys.h"
 #include "join/tokens.h"
 
@@ -26,7 +27,9 @@ bool is_path(const Json& value) {
 }  // namespace
 
 ArgsNames::ArgsNames(std::optional<EarlierRun> earlier, AnnotationTable& table) : earlier_(std::move(earlier)), table_(table) {
-  if (earlier_) keys_.insert(earlier_->keys.begin(), earlier_->keys.end());
+  if (!earlier_) return;
+  keys_.insert(earlier_->keys.begin(), earlier_->keys.end());
+  for (const std::string& key : earlier_->keys) order_.try_emplace(key, order_.size());
 }
 
 std::size_t ArgsNames::TextHash::operator()(std::string_view text) const {
@@ -34,14 +37,17 @@ std::size_t ArgsNames::TextHash::operator()(std::string_view text) const {
 }
 
 void ArgsNames::pick_listed(const MemberShape& shape, ShapeFacts& facts) const {
-  for (const std::string& key : earlier_->keys) {
-    const std::string written = written_key(shape, key, keys_);
-    if (written == key && (key == kAnnotatedStream || key == kOriginalStream || is_profiler_key(shape.kind, key))) continue;
-    if (const int member = shape.index_of(written); member >= 0) {
-      facts.picked.emplace_back(static_cast<std::uint32_t>(member), key);
+  for (std::uint32_t i = 0; i < shape.keys.size(); ++i) {
+    const std::string& written = shape.keys[i];
+    if (shape.index_of(written) != static_cast<int>(i)) continue;  // comes again
+    for (const std::string& key : keys_written_as(shape, written, keys_, keys_)) {
+      if (written == key && (key == kAnnotatedStream || key == kOriginalStream || is_profiler_key(shape.kind, key))) continue;
+      facts.picked.emplace_back(i, key);
       facts.named = facts.named || is_name(key);
     }
   }
+  std::sort(facts.picked.begin(), facts.picked.end(),
+            [this](const auto& a, const auto& b) { return order_.at(a.second) < order_.at(b.second); });
 }
 
 void ArgsNames::pick_others(const MemberShape& shape, ShapeFacts& facts) {
@@ -78,11 +84,12 @@ void ArgsNames::look_at(const Event& event) {
 
 AnnotationId ArgsNames::intern() {
   Json object = Json::object();
+  ObjectFiller filler(object);
   for (const auto& [member, key] : seen_->picked) {
     const std::string_view text = event_->text(event_->members[member].value);
     // A number beyond 64 bits is no JSON value of ours: it stays as its text.
     Result<Json> value = parse_json(text);
-    object[key] = value ? *std::move(value) : Json(text);
+    filler.set(key, value ? *std::move(value) : Json(text));
   }
   if (const auto old_name = object.find("str"); old_name != object.end() && old_name->is_string() && !object.contains("name")) {
     object["name"] = *old_name;

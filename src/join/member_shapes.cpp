@@ -8,6 +8,7 @@ namespace graphtag {
 namespace {
 
 constexpr std::size_t kShapesKept = 1024;
+constexpr std::size_t kFewKeys = 32;
 constexpr std::size_t kBytesKept = std::size_t{2} << 20;  // of keys
 
 // Of the lengths and ends of the keys; shapes that agree in it are compared.
@@ -36,10 +37,19 @@ bool same_bytes(const char* a, const char* b, std::size_t size) {
 }  // namespace
 
 int MemberShape::index_of(std::string_view key) const {
+  if (!places.empty()) {
+    const auto found = places.find(key);
+    return found == places.end() ? -1 : static_cast<int>(found->second);
+  }
   for (std::size_t i = keys.size(); i-- > 0;) {
     if (keys[i] == key) return static_cast<int>(i);
   }
   return -1;
+}
+
+void MemberShape::index_keys() {
+  if (keys.size() <= kFewKeys) return;
+  for (std::uint32_t i = 0; i < keys.size(); ++i) places.insert_or_assign(keys[i], i);
 }
 
 bool MemberShape::is_of(const Event& event) const {
@@ -83,6 +93,7 @@ const MemberShape& MemberShapes::of(const Event& event) {
     shape.raw_sizes.push_back(static_cast<std::uint32_t>(raw.size()));
     shape.keys.emplace_back(unescape(raw, storage));
   }
+  shape.index_keys();
   bytes_ += shape.raw_keys.size() + shape.keys.size() * sizeof(std::string);
   last_ = static_cast<std::int32_t>(shapes_.size() - 1);
   by_hash_.insert_or_assign(hash, last_);

@@ -17,6 +17,10 @@
 namespace graphtag {
 
 struct MemberShape {
+  MemberShape() = default;
+  MemberShape(const MemberShape&) = delete;  // places looks into keys
+  MemberShape& operator=(const MemberShape&) = delete;
+
   std::uint32_t id = 0;  // never used again in one table
   EventKind kind = EventKind::other;
   std::vector<std::string> keys;  // escapes resolved; index: of Event::members
@@ -26,10 +30,12 @@ struct MemberShape {
 
  private:
   friend class MemberShapes;
-  std::string raw_keys;                  // as written, one after the other
-  std::vector<std::uint32_t> raw_sizes;  // of each
-  std::int32_t next = -1;                // another shape with the same hash
+  std::string raw_keys;                                               // as written, one after the other
+  std::vector<std::uint32_t> raw_sizes;                               // of each
+  std::int32_t next = -1;                                             // another shape with the same hash
+  boost::unordered_flat_map<std::string_view, std::uint32_t> places;  // key -> last place; empty while they are few
   bool is_of(const Event& event) const;
+  void index_keys();
 };
 
 // Bounded: when a file has very many shapes, old ones are forgotten. A reference lives until the next call.

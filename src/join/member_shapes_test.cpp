@@ -70,6 +70,20 @@ TEST(MemberShapes, TheLastOfEqualKeysCounts) {
   EXPECT_EQ(shapes.of(event.event).index_of("x"), 2);
 }
 
+TEST(MemberShapes, ManyKeysAreFoundLikeFew) {
+  MemberShapes shapes;
+  std::vector<std::string> keys;
+  for (int i = 0; i < 500; ++i) keys.push_back("key" + std::to_string(i));
+  keys.insert(keys.end(), {"key7", "", "key499"});
+  const KeysOnly event(keys);
+  const MemberShape& shape = shapes.of(event.event);
+  for (int i = 0; i < 500; ++i) {
+    EXPECT_EQ(shape.index_of("key" + std::to_string(i)), i == 7 ? 500 : i == 499 ? 502 : i);
+  }
+  EXPECT_EQ(shape.index_of(""), 501);
+  EXPECT_EQ(shape.index_of("key500"), -1);
+}
+
 TEST(MemberShapes, ManyShapesAreForgottenAndComeAgainUnderNewIds) {
   MemberShapes shapes;
   const KeysOnly first({"first"});

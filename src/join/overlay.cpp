@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/object_filler.h"
+
 namespace graphtag {
 
 AnnotationId Overlay::lay(AnnotationId upper, AnnotationId lower) {
@@ -12,7 +14,8 @@ AnnotationId Overlay::lay(AnnotationId upper, AnnotationId lower) {
   const Annotation& outer = table_[lower];
   const Annotation& inner = table_[upper];
   Json object = *outer.object;
-  for (const auto& entry : inner.object->items()) object[entry.key()] = entry.value();
+  ObjectFiller filler(object);
+  for (const auto& entry : inner.object->items()) filler.set(entry.key(), entry.value());
   // A name without a path is a region of its own: the lower path would hide it.
   const bool keeps_path = inner.path.empty() && inner.name.empty();
   const Result<AnnotationId> id = table_.intern(std::move(object), keeps_path ? outer.path : inner.path);

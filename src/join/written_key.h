@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <vector>
 
 #include "join/member_shapes.h"
 
@@ -16,11 +17,16 @@ namespace graphtag {
 
 using KeySet = std::unordered_set<std::string>;
 
+inline constexpr std::string_view kKeyPrefix = "annotation.";
 inline std::string prefixed(std::string_view key) {
-  return "annotation." + std::string(key);
+  return std::string(kKeyPrefix) + std::string(key);
 }
 
 // The key of these args that holds `key` of an annotation: its longest form that is there, or `key` itself. `keys`: of all annotations.
 std::string written_key(const MemberShape& shape, const std::string& key, const KeySet& keys);
+
+// The way back: those of `candidates` whose written_key() is `written`, a key of these args. Linear where args and candidates are many.
+std::vector<std::string> keys_written_as(const MemberShape& shape, const std::string& written, const KeySet& candidates,
+                                         const KeySet& keys);
 
 }  // namespace graphtag

@@ -99,6 +99,7 @@ struct TraceInfo {
   // while the trace is read, and all keys in it ("graphtag.path" too). Null for formats that know none.
   std::shared_ptr<const AnnotationTable> annotations;
   std::vector<std::string> annotation_keys;
+  std::uint64_t unlisted_keys = 0;  // how often a further key was met where there are more than are listed
 };
 
 // One pass over a trace. The first error that a callback returns ends the reading with it.

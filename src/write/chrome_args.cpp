@@ -16,11 +16,6 @@ constexpr std::string_view kAnnotatedStream = "annotated_stream";
 constexpr std::string_view kOriginalStream = "original_stream";
 constexpr std::size_t kCachedBytes = std::size_t{8} << 20;
 
-template <typename T, typename U>
-bool contains(const std::vector<T>& values, const U& value) {
-  return std::find(values.begin(), values.end(), value) != values.end();
-}
-
 void add_member(std::string& text, std::string_view key, std::string_view value) {
   text += ',';
   text += dump_json(Json(key));
@@ -35,11 +30,11 @@ ChromeArgs::ChromeArgs(const AnnotatedTrace& trace) : annotations_(*trace.annota
   const std::optional<EarlierRun> earlier = earlier_run(*trace.info);
   if (!earlier) return;
   if (!earlier->same_inputs(annotations_.inputs())) {
-    replaced_ = earlier->keys;
     earlier_keys_.insert(earlier->keys.begin(), earlier->keys.end());
-    replaced_.emplace_back(kAnnotatedStream);
+    replaced_ = earlier_keys_;
+    replaced_.emplace(kAnnotatedStream);
   } else if (lanes_ == Lanes::all && earlier->lanes == Lanes::none) {
-    replaced_.emplace_back(kAnnotatedStream);
+    replaced_.emplace(kAnnotatedStream);
   }
 }
 
@@ -73,12 +68,11 @@ const ChromeArgs::ShapeFacts& ChromeArgs::facts_of(const MemberShape& shape) {
   if (!added) return facts;
   facts.stream = shape.index_of("stream");
   facts.original_stream = shape.index_of(kOriginalStream);
-  for (const std::string& key : replaced_) {
-    const std::string written = written_key(shape, key, earlier_keys_);
-    if (written == kOriginalStream || (written == key && is_profiler_key(shape.kind, key))) continue;
-    for (std::uint32_t i = 0; i < shape.keys.size(); ++i) {
-      if (shape.keys[i] == written && !contains(facts.replaced, i)) facts.replaced.push_back(i);
-    }
+  for (std::uint32_t i = 0; i < shape.keys.size() && !replaced_.empty(); ++i) {
+    const std::string& written = shape.keys[i];
+    const auto keys = keys_written_as(shape, written, replaced_, earlier_keys_);
+    const auto is_ours = [&](const std::string& key) { return written != key || !is_profiler_key(shape.kind, key); };
+    if (written != kOriginalStream && std::any_of(keys.begin(), keys.end(), is_ours)) facts.replaced.push_back(i);
   }
   cached_bytes_ += sizeof(ShapeFacts) + facts.replaced.size() * sizeof(std::uint32_t);
   return facts;
@@ -91,7 +85,7 @@ const ChromeArgs::Plan& ChromeArgs::plan_of(AnnotationId id, const MemberShape& 
   const std::vector<Item>& items = items_of(id);
   for (std::size_t i = 0; i < items.size(); ++i) {
     const int member = shape.index_of(items[i].key);
-    if (member < 0 || contains(facts.replaced, static_cast<std::uint32_t>(member))) {
+    if (member < 0 || facts.replaces(member)) {
       add_member(plan.text, items[i].key, items[i].value);
     } else {
       plan.contested.emplace_back(i, static_cast<std::size_t>(member));
@@ -104,7 +98,7 @@ const ChromeArgs::Plan& ChromeArgs::plan_of(AnnotationId id, const MemberShape& 
 // An item whose key the event has: equal values stay as they are, others go in under a longer key.
 void ChromeArgs::add_contested(const Event& event, const MemberShape& shape, const ShapeFacts& facts,
                                const std::vector<Item>& items, const Plan& plan) {
-  used_.clear();
+  KeySet used;  // keys with a prefix that an item has taken
   const auto has = [&](std::size_t member, const Item& item) {
     const std::string_view text = event.text(event.members[member].value);
     if (text == item.value) return true;
@@ -115,12 +109,12 @@ void ChromeArgs::add_contested(const Event& event, const MemberShape& shape, con
     const Item& item = items[index];
     if (has(first_member, item)) continue;
     for (std::string key = prefixed(item.key);; key = prefixed(key)) {
-      if (contains(used_, key) || keys_.contains(key)) continue;
+      if (used.contains(key) || keys_.contains(key)) continue;
       const int member = shape.index_of(key);
-      const bool free = member < 0 || contains(facts.replaced, static_cast<std::uint32_t>(member));
+      const bool free = member < 0 || facts.replaces(member);
       if (!free && !has(static_cast<std::size_t>(member), item)) continue;
       if (free) add_member(added_, key, item.value);
-      used_.push_back(std::move(key));
+      used.insert(std::move(key));
       break;
     }
   }

@@ -5,6 +5,7 @@
 //   added       ,"annotation.name":"attention","bs":8     what is there is never overwritten or doubled
 #pragma once
 
+#include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <span>
@@ -47,9 +48,12 @@ class ChromeArgs {
   };
   // What matters of a shape whatever the annotation.
   struct ShapeFacts {
-    std::vector<std::uint32_t> replaced;  // members that an earlier run wrote and this one writes anew
+    std::vector<std::uint32_t> replaced;  // members that an earlier run wrote and this one writes anew, ascending
     int stream = -1;
     int original_stream = -1;
+    bool replaces(int member) const {
+      return std::binary_search(replaced.begin(), replaced.end(), static_cast<std::uint32_t>(member));
+    }
   };
 
   const std::vector<Item>& items_of(AnnotationId id);
@@ -65,9 +69,9 @@ class ChromeArgs {
 
   const AnnotationSet& annotations_;
   Lanes lanes_;
-  KeySet keys_;                        // of all annotations
-  KeySet earlier_keys_;                // of an earlier run from other files
-  std::vector<std::string> replaced_;  // keys of an earlier run whose values are not to stay
+  KeySet keys_;          // of all annotations
+  KeySet earlier_keys_;  // of an earlier run from other files
+  KeySet replaced_;      // keys of an earlier run whose values are not to stay
 
   MemberShapes shapes_;
   boost::unordered_flat_map<AnnotationId, std::vector<Item>> items_;
@@ -81,7 +85,6 @@ class ChromeArgs {
   std::string added_;                 // to args
   std::string lane_;                  // as text
   std::string thread_, args_;         // members "tid", "args" to add
-  std::vector<std::string> used_;     // keys with a prefix that an item has taken
 };
 
 }  // namespace graphtag

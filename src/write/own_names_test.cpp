@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/object_filler.h"
 #include "join/operations.h"
 #include "tests/support/join_fixtures.h"
 #include "tests/support/made_recording.h"
@@ -165,6 +166,59 @@ TEST(OwnNamesOfArgs, OfWorkOutsideGraphsAreReadWhereANameIsAmongThem) {
       "marked.json", testing::trace_text({kernel(R"(, "name": "eager", "bs": 4)"), kernel(R"(, "dtype": "float")"), kernel("")},
                                          R"("graphtag": {"keys": ["name", "bs", "dtype"]},)"));
   EXPECT_THAT(described(marked), ElementsAre(R"(eager {"bs":4,"name":"eager"})", "(no-node-id)", "(no-node-id)"));
+}
+
+// The million keys of a hostile file: work that grows with their square would not end.
+TEST(Recordings, OfVeryManyKeysAreReadAndWritten) {
+  Json annotation{{"name", "a"}};
+  ObjectFiller filler(annotation);
+  for (int i = 0; i < 300'000; ++i) filler.set("k" + std::to_string(i), 1);
+  testing::MadeRecording made;
+  made.operation({.start_ns = 1, .end_ns = 2, .node = node(7, 1), .annotation = annotation});
+  made.status_event("graphtag.odd", annotation);
+  made.end();
+  const TempFolder folder;
+  const std::string path = folder.write("a.pftrace", made.bytes);
+  EXPECT_THAT(described(path), ElementsAre("a " + canonical_json(annotation)));
+  Json above = annotation;
+  above["name"] = "b";
+  EXPECT_THAT(described(path, make_sources({{node(7, 1), R"({"name": "b"})"}})), ElementsAre("b " + canonical_json(above)));
+}
+
+TEST(Traces, OfVeryManyKeysAreAnnotatedAgainAndAgain) {
+  const TempFolder folder;
+  Json first{{"name", "a"}}, second{{"name", "b"}};
+  ObjectFiller fill_first(first), fill_second(second);
+  for (int i = 0; i < 30'000; ++i) {
+    fill_first.set("k" + std::to_string(i), 1);
+    fill_second.set((i % 2 == 0 ? "k" : "l") + std::to_string(i), 2);
+  }
+  const auto trace = R"({"traceEvents": [)" + testing::KernelText{.graph = 3, .local = 1}.text() + "]}";
+  const std::string once = annotate(folder.write("t.json", trace), make_sources({{node(3, 1), dump_json(first)}})).text;
+  EXPECT_THAT(described(folder.write("once.json", once)), ElementsAre("a " + canonical_json(first)));
+  AnnotateOptions options;
+  options.force = true;
+  auto sources = make_sources({{node(3, 1), dump_json(second)}});
+  sources[0].input.sha256 = "of another file";
+  const std::string twice = annotate(folder.path("once.json"), sources, options).text;
+  EXPECT_TRUE(nlohmann::json::parse(twice) == nlohmann::json::parse(annotate(folder.path("t.json"), sources).text));
+  EXPECT_THAT(described(folder.write("twice.json", twice)), ElementsAre("b " + canonical_json(second)));
+}
+
+TEST(Recordings, AWarningCountsTheKeysThatAreNotListed) {
+  Json annotation{{"name", "a"}};
+  ObjectFiller filler(annotation);
+  for (int i = 0; i < 65540; ++i) filler.set("k" + std::to_string(i), 1);
+  testing::MadeRecording made;
+  made.operation({.start_ns = 1, .end_ns = 2, .node = node(7, 1), .annotation = annotation});
+  made.end();
+  const TempFolder folder;
+  const Annotated written = annotate(folder.write("a.pftrace", made.bytes), {});
+  EXPECT_EQ(written.outcome.coverage.named, 1U);
+  EXPECT_THAT(written.text, HasSubstr(R"("k65539":1)"));
+  const auto head = nlohmann::json::parse(written.text)["graphtag"];
+  EXPECT_EQ(head["keys"].size(), 65536U);
+  EXPECT_THAT(written.outcome.warnings, ElementsAre(HasSubstr(" 5 times ")));
 }
 
 }  // namespace

@@ -354,3 +354,19 @@ def test_messages_say_file_offset_what_and_what_to_do(run, files, tmp_path):
     done = run("annotate", trace, "-a", tmp_path / "a.json", "-o", tmp_path / "out.json", code=3)
     assert done.stderr.startswith(f"graphtag: {tmp_path}/a.json: offset 13: ")
     assert done.stderr.strip().endswith("write the file anew")
+
+
+def test_what_is_read_is_written_over_only_where_it_is_named(run, files, tmp_path):
+    (trace,) = files(t=one_kernel())
+    names = tmp_path / "names.json"
+    names.write_text(json.dumps({str(NODE): {"name": "a"}}))
+    run("annotate", trace, "-a", names, "-o", tmp_path / "named.pftrace")
+    before = {path: path.read_bytes() for path in (trace, names)}
+    for verb, out in (("annotate", names), ("annotate", f"{tmp_path}/"), ("report", trace), ("report", names), ("check", trace)):
+        done = run(verb, trace, "-a", names, "-o", out, code=2)
+        assert "would be overwritten; give another name with -o" in done.stderr
+    done = run("annotate", trace, "-a", tmp_path, "-o", names, code=2)
+    assert "would be overwritten" in done.stderr
+    assert {path: path.read_bytes() for path in before} == before
+    # What an earlier run wrote is.
+    run("annotate", trace, "-a", names, "-o", tmp_path / "named.pftrace")

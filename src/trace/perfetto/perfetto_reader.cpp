@@ -16,9 +16,21 @@ using perfetto::PacketStream;
 constexpr std::size_t kKeysMax = std::size_t{1} << 16;
 
 // Every name of an arg that events of a recording use and records do not have themselves: among them are all keys of annotations.
-Result<std::vector<std::string>> survey_keys(ByteSource& source) {
-  std::vector<std::string> keys;
+Result<void> survey_keys(ByteSource& source, TraceInfo& info) {
   std::set<std::string, std::less<>> seen;
+  const auto take = [&](std::string_view name) {
+    if (perfetto::RecordingEvents::is_record_key(name)) return;
+    std::string_view key = name == recording::kAnnotatedStream ? recording::kStream : name;
+    if (key.starts_with(recording::kPrefix)) key.remove_prefix(recording::kPrefix.size());
+    if (seen.contains(key)) return;
+    if (seen.size() == kKeysMax) {
+      ++info.unlisted_keys;
+      return;
+    }
+    seen.emplace(key);
+    info.annotation_keys.emplace_back(key);
+  };
+  const perfetto::StringTable none;
   PacketStream packets(source);
   Packet packet;
   for (;;) {
@@ -27,13 +39,16 @@ Result<std::vector<std::string>> survey_keys(ByteSource& source) {
     if (!*bytes) break;
     if (!perfetto::decode_packet(**bytes, packet) || packet.sequence != recording::kEventSequence) continue;
     for (const perfetto::InternedString& string : packet.strings) {
-      if (string.kind != perfetto::StringKind::arg_name || perfetto::RecordingEvents::is_record_key(string.text)) continue;
-      std::string_view key = string.text == recording::kAnnotatedStream ? recording::kStream : string.text;
-      if (key.starts_with(recording::kPrefix)) key.remove_prefix(recording::kPrefix.size());
-      if (keys.size() < kKeysMax && seen.emplace(key).second) keys.emplace_back(key);
+      if (string.kind == perfetto::StringKind::arg_name) take(string.text);
+    }
+    if (!packet.event) continue;
+    // Once its table of strings is full, the recorder writes a key into the event itself.
+    for (const std::string_view arg : packet.event->args) {
+      std::string_view key;
+      if (perfetto::arg_key(arg, none, key)) take(key);
     }
   }
-  return keys;
+  return {};
 }
 
 Error with_path(Error error, const std::string& path) {
@@ -48,9 +63,7 @@ Result<void> read_perfetto(ByteSource& source, const std::function<Result<Opened
   if (options.survey) {
     const Result<OpenedSource> again = source_again();
     if (!again) return again.error();
-    Result<std::vector<std::string>> keys = survey_keys(*again->source);
-    if (!keys) return keys.error();
-    result.info.annotation_keys = *std::move(keys);
+    if (auto surveyed = survey_keys(*again->source, result.info); !surveyed) return surveyed;
   }
   perfetto::RecordingEvents events(visitor, result);
   PacketStream packets(source);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/object_filler.h"
 #include "base/recording_layout.h"
 #include "trace/launch_calls.h"
 
@@ -220,6 +221,7 @@ std::optional<AnnotationId> RecordingEvents::annotation_of(const Sequence& seque
   }
   if (const auto known = interned_.find(annotation_args_); known != interned_.end()) return known->second;
   Json object = Json::object();
+  ObjectFiller filler(object);
   std::vector<std::string> path;
   for (std::size_t at = 0; at < annotation_args_.size();) {
     std::size_t size = 0;
@@ -242,7 +244,7 @@ std::optional<AnnotationId> RecordingEvents::annotation_of(const Sequence& seque
       const std::string_view rest = key.substr(layout::kPrefix.size());
       if (is_record_key(rest) || std::find(kPrefixed.begin(), kPrefixed.end(), rest) != kPrefixed.end()) own = rest;
     }
-    object[own] = *std::move(value);
+    filler.set(own, *std::move(value));
   }
   const Result<AnnotationId> id =
       path.empty() ? annotations_->intern(std::move(object)) : annotations_->intern(std::move(object), std::move(path));

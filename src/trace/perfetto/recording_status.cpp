@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/object_filler.h"
 #include "base/recording_layout.h"
 #include "trace/perfetto/recording_events.h"
 
@@ -43,12 +44,13 @@ Error RecordingEvents::no_recording() {
 // All args of an event of the recorder's own.
 Json RecordingEvents::facts_of(const PacketEvent& event, const Sequence& sequence, std::uint64_t offset) {
   Json facts = Json::object();
+  ObjectFiller filler(facts);
   for (const std::string_view arg : event.args) {
     std::string_view key;
     value_.clear();
     if (arg_key(arg, sequence.strings, key) && append_arg_value(arg, sequence.strings, value_)) {
       if (Result<Json> value = parse_json(value_)) {
-        facts[std::string(key)] = *std::move(value);
+        filler.set(std::string(key), *std::move(value));
         continue;
       }
     }
