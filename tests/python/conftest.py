@@ -1,9 +1,15 @@
 """What the Python tests share: where the sources are, and the command under test."""
 import os
+import signal
 import subprocess
 from pathlib import Path
 
 import pytest
+
+# What `nohup` or a shell's `&` has us ignore, the programs under test would inherit as ignored.
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, lambda *_: None)
 
 SOURCE_DIR = Path(__file__).resolve().parents[2]
 

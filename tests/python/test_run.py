@@ -2,6 +2,7 @@
 import json
 import os
 import pty
+import shlex
 import signal
 import subprocess
 import sys
@@ -291,6 +292,20 @@ def test_a_signal_is_passed_on_after_everything_is_written(graphtag, tmp_path, n
     assert only(list((tmp_path / "out").glob("*.pftrace"))).regions() == {("decode.attention", True): 36}
     assert list((tmp_path / "out").glob("*.annotations.json"))
     assert "36 kernels" in stderr
+
+
+def test_a_hangup_that_is_ignored_ends_nothing(graphtag, tmp_path):
+    command = [graphtag, "run", "-o", tmp_path / "out", "--", FAKE / "cuda_program", *DECODE, "replay:10", "pause"]
+    script = "trap '' HUP; exec " + shlex.join(map(str, command))  # as nohup does
+    process = subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+    assert process.stdout.readline().split()[0] == "ready"
+    process.send_signal(signal.SIGHUP)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(timeout=2)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=20)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert only(list((tmp_path / "out").glob("*.pftrace"))).regions() == {("decode.attention", True): 36}
 
 
 def test_all_processes_write_before_a_signal_is_passed_on(graphtag, tmp_path):
