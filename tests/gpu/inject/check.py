@@ -136,16 +136,18 @@ def cost_of(way, folder):
     if way == "graphtag run":
         loop = [GRAPHTAG, "run", "-q", "-o", folder, "--", *loop]
     elif way == "torch.profiler":
-        loop.append("profiler")
+        loop.append(Path(folder) / "trace.json")
     elif way == "minimal client":
         env["CUDA_INJECTION64_PATH"] = str(PROGRAMS / "libminimal_client.so")
+    begin = time.monotonic()
     done = subprocess.run(list(map(str, loop)), capture_output=True, text=True, timeout=300, env=env, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
+    return {**json.loads(done.stdout.splitlines()[-1]), "whole_s": time.monotonic() - begin}
 
 
 def check_cost():
     """Each way in processes of its own, in turns. Under CUPTI a whole process may run a third slower than the next, with a client that does nothing as
-    well, so the best of each way are compared; the medians are shown beside."""
+    well, so the best of each way are compared; the medians are shown beside. The whole program ends when its trace is there: one profiler pays for it in the
+    loop, another behind it."""
     ways = ["bare", "graphtag run", "minimal client", "torch.profiler"]
     found = collections.defaultdict(list)
     for turn in range(int(os.environ.get("TURNS", "5"))):
@@ -155,11 +157,14 @@ def check_cost():
     times = {way: [one["ns_a_launch"] / 1000 for one in found[way]] for way in ways}
     best = {way: min(times[way]) for way in ways}
     peak = {way: statistics.median(one["peak_kib"] for one in found[way]) / 1024 for way in ways}
+    whole = {way: min(one["whole_s"] for one in found[way]) for way in ways}
     for way in ways:
         say(f"{way:22} {best[way]:9.1f} us a launch of 700 nodes at best, {statistics.median(times[way]):9.1f} in the middle, {best[way] / best['bare']:5.2f} x bare, "
-            f"{best[way] / best['minimal client']:5.2f} x the minimal client, memory {peak[way] - peak['bare']:+7.1f} MiB")
+            f"{best[way] / best['minimal client']:5.2f} x the minimal client, memory {peak[way] - peak['bare']:+7.1f} MiB; "
+            f"{whole[way]:6.2f} s the whole program, {whole[way] - whole['bare']:+6.2f} s")
     say({way: [round(one) for one in sorted(times[way])] for way in ways})
-    return best["graphtag run"] <= 1.1 * best["minimal client"] and best["graphtag run"] < best["torch.profiler"] and peak["graphtag run"] - peak["bare"] <= 64
+    is_below_profiler = best["graphtag run"] < best["torch.profiler"] and whole["graphtag run"] < whole["torch.profiler"]
+    return is_below_profiler and best["graphtag run"] <= 1.1 * best["minimal client"] and peak["graphtag run"] - peak["bare"] <= 64
 
 
 def kill_once(number):

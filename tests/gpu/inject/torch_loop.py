@@ -1,7 +1,7 @@
 """A decode-like loop: a graph of NODES kernels, launched LAUNCHES times, after a warm-up. Prints one JSON line: ns a launch, and the most memory that the
-process had.
+process had. With TRACE under torch.profiler, whose trace is written there.
 
-usage: torch_loop.py NODES LAUNCHES [profiler]
+usage: torch_loop.py NODES LAUNCHES [TRACE]
 """
 import contextlib
 import json
@@ -32,16 +32,17 @@ def run(times):
         torch.cuda.synchronize()
 
 
-if "profiler" in sys.argv:
+profiler = None
+if len(sys.argv) > 3:
     activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
-    around = torch.profiler.profile(activities=activities)
-else:
-    around = contextlib.nullcontext()
+    profiler = torch.profiler.profile(activities=activities)
 run(20)
-with around:
+with profiler or contextlib.nullcontext():
     run(20)
     begin = time.perf_counter_ns()
     run(launches)
     taken = time.perf_counter_ns() - begin
+if profiler:
+    profiler.export_chrome_trace(sys.argv[3])
 high = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print(json.dumps({"ns_a_launch": taken / launches, "peak_kib": high, "sum": float(x[0])}))
