@@ -10,7 +10,7 @@ namespace graphtag::cli {
 namespace {
 
 void print(std::string_view prefix, std::string_view text) {
-  fmt::print(stderr, "graphtag: {}{}\n", prefix, text);
+  write_stderr(fmt::format("graphtag: {}{}\n", prefix, text));
 }
 
 // What happened to the events of a kind.
@@ -20,6 +20,11 @@ std::string_view consequence(ProblemKind kind) {
 }
 
 }  // namespace
+
+void write_stderr(std::string_view text) noexcept {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
 
 int fail(const Error& error) {
   print("", error.to_string());

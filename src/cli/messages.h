@@ -10,6 +10,9 @@
 
 namespace graphtag::cli {
 
+// What cannot be written there (a full disk, a reader that is gone) is lost: no reason to end anything.
+void write_stderr(std::string_view text) noexcept;
+
 // "graphtag: FILE: offset N: what, and what to do"; returns the exit code that goes with it.
 int fail(const Error& error);
 // "graphtag: warning: ..."

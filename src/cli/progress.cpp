@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
+#include "cli/messages.h"
 #include "cli/terminal.h"
 
 namespace graphtag::cli {
@@ -51,15 +51,13 @@ void Progress::update(std::uint64_t done_bytes, std::uint64_t total_bytes) {
   if (now - last_ < std::chrono::milliseconds(100)) return;
   last_ = now;
   const double seconds = std::chrono::duration<double>(now - start_).count();
-  fmt::print(stderr, "\r\033[K{}", progress_line(title_, done_bytes, total_bytes, seconds, terminal_width(STDERR_FILENO)));
-  std::fflush(stderr);
+  write_stderr("\r\033[K" + progress_line(title_, done_bytes, total_bytes, seconds, terminal_width(STDERR_FILENO)));
   drawn_ = true;
 }
 
 void Progress::clear() {
   if (!drawn_) return;
-  fmt::print(stderr, "\r\033[K");
-  std::fflush(stderr);
+  write_stderr("\r\033[K");
   drawn_ = false;
 }
 

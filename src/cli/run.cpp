@@ -23,7 +23,7 @@ extern "C" void on_deadly_signal(int number) {
 
 void install_signal_handlers() {
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the size limit is an error of write()
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
     struct sigaction action {};
     sigaction(number, nullptr, &action);
     if (action.sa_handler == SIG_IGN) continue;  // nohup

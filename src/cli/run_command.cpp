@@ -14,6 +14,7 @@
 #include "cli/own_library.h"
 #include "cli/preload.h"
 #include "cli/program_file.h"
+#include "cli/program_signals.h"
 #include "cli/run_control.h"
 #include "cli/run_program.h"
 
@@ -251,6 +252,7 @@ void warn_of_linkage(const std::string& path, Linkage linkage) {
 }  // namespace
 
 int run_run(const RunArguments& arguments, const Common& common) {
+  ProgramSignals signals;
   const auto library = find_library();
   if (!library) return fail(library.error());
   const char* search = std::getenv("PATH");
@@ -265,6 +267,7 @@ int run_run(const RunArguments& arguments, const Common& common) {
   warn_of_linkage(path, linkage);
   const auto out = prepare_out(arguments.out);
   if (!out) return fail(out.error());
+  signals.hold();
   const auto control = RunControl::create();
   if (!control) return fail(control.error());
 
@@ -276,7 +279,7 @@ int run_run(const RunArguments& arguments, const Common& common) {
   };
   auto environment = make_environment(arguments, *library, *out, **control);
   environment.merge(preload_guard(arguments, linkage));
-  const auto ended = run_program({path, arguments.command, environment}, hooks);
+  const auto ended = run_program({path, arguments.command, environment}, signals, hooks);
   if (std::holds_alternative<CannotRun>(ended)) return cannot_run(std::get<CannotRun>(ended));
   reporter.finish(arguments.command.front());
   return std::get<int>(ended);

@@ -4,52 +4,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 
 extern char** environ;
 
 namespace graphtag::cli {
 namespace {
-
-constexpr std::array kDeadly = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-constexpr std::array kOthers = {SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH};
-constexpr timespec kTick{0, 200'000'000};
-
-// The signals wait for us, and the program gets them as they were.
-class HeldSignals {
- public:
-  HeldSignals() {
-    sigemptyset(&held_);
-    for (const int signal : kDeadly) sigaddset(&held_, signal);
-    for (const int signal : kOthers) sigaddset(&held_, signal);
-    sigaddset(&held_, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &held_, &before_);
-    // An ignored signal would not wait.
-    child_before_ = std::signal(SIGCHLD, SIG_DFL);
-  }
-  ~HeldSignals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
-  HeldSignals(const HeldSignals&) = delete;
-  HeldSignals& operator=(const HeldSignals&) = delete;
-
-  // In the program, between fork and exec. The command ignores SIGXFSZ for itself.
-  void give_back() const {
-    std::signal(SIGXFSZ, SIG_DFL);
-    std::signal(SIGCHLD, child_before_);
-    sigprocmask(SIG_SETMASK, &before_, nullptr);
-  }
-  // False: none came for a while.
-  bool wait(siginfo_t& signal) const { return sigtimedwait(&held_, &signal, &kTick) > 0; }
-
- private:
-  sigset_t held_{}, before_{};
-  void (*child_before_)(int) = SIG_DFL;
-};
 
 std::vector<std::string> environment_with(const std::map<std::string, std::string>& changes) {
   std::vector<std::string> all;
@@ -69,7 +33,8 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 }
 
 // Between fork and exec: nothing here may take memory.
-[[noreturn]] void become(const char* path, char* const* words, char* const* environment, const HeldSignals& signals, int report) {
+[[noreturn]] void become(const char* path, char* const* words, char* const* environment, const ProgramSignals& signals,
+                         int report) {
   signals.give_back();
   execve(path, words, environment);
   const int problem = errno;
@@ -94,7 +59,7 @@ struct Started {
 };
 
 Started start(const std::string& path, const std::vector<std::string>& words, const std::vector<std::string>& environment,
-              const HeldSignals& signals) {
+              const ProgramSignals& signals) {
   const std::vector<char*> argv = pointers(words), envp = pointers(environment);
   std::array<int, 2> report{};
   if (pipe2(report.data(), O_CLOEXEC) != 0) return {-1, errno};
@@ -117,8 +82,7 @@ Started start(const std::string& path, const std::vector<std::string>& words, co
 
 }  // namespace
 
-std::variant<int, CannotRun> run_program(const ProgramToRun& program, const ProgramHooks& hooks) {
-  const HeldSignals signals;
+std::variant<int, CannotRun> run_program(const ProgramToRun& program, const ProgramSignals& signals, const ProgramHooks& hooks) {
   const std::vector<std::string> environment = environment_with(program.environment);
   Started started = start(program.path, program.words, environment, signals);
   if (started.problem == ENOEXEC) started = start("/bin/sh", through_shell(program), environment, signals);
@@ -133,7 +97,7 @@ std::variant<int, CannotRun> run_program(const ProgramToRun& program, const Prog
     if (waitpid(started.pid, &status, WNOHANG) == started.pid) return exit_code_of(status);
     hooks.tick();
     if (!came || signal.si_signo == SIGCHLD) continue;
-    if (std::find(kDeadly.begin(), kDeadly.end(), signal.si_signo) != kDeadly.end()) hooks.before_deadly_signal();
+    if (is_deadly(signal.si_signo)) hooks.before_deadly_signal();
     // The terminal sends its own to all processes of the foreground.
     if (signal.si_code != SI_KERNEL) kill(started.pid, signal.si_signo);
   }

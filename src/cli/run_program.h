@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/program_file.h"
+#include "cli/program_signals.h"
 
 namespace graphtag::cli {
 
@@ -24,8 +25,8 @@ struct ProgramHooks {
   std::function<void()> tick;
 };
 
-// The program's exit code, 128 + N if signal N killed it; or why it could not be run. Signals that come meanwhile are passed on, except those that
+// The program's exit code, 128 + N if signal N killed it; or why it could not be run. Signals that `signals` holds are passed on, except those that
 // the terminal has sent to the program as well.
-std::variant<int, CannotRun> run_program(const ProgramToRun& program, const ProgramHooks& hooks);
+std::variant<int, CannotRun> run_program(const ProgramToRun& program, const ProgramSignals& signals, const ProgramHooks& hooks);
 
 }  // namespace graphtag::cli

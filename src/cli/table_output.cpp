@@ -59,7 +59,7 @@ Result<std::optional<AtomicFile>> open_out(const TableArguments& table, const st
 }
 
 int print_rendered(const Rendered& rendered, std::optional<AtomicFile>& out, const Common& common) {
-  if (!rendered.notes.empty() && !common.quiet) std::fputs(rendered.notes.c_str(), stderr);
+  if (!rendered.notes.empty() && !common.quiet) write_stderr(rendered.notes);
   if (!out) {
     std::fwrite(rendered.text.data(), 1, rendered.text.size(), stdout);
     return kOk;
