@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <functional>
 #include <map>
 #include <string_view>
@@ -11,6 +10,7 @@
 #include "base/version.h"
 #include "cli/completion.h"
 #include "cli/exit_code.h"
+#include "cli/messages.h"
 #include "cli/validators.h"
 
 namespace graphtag::cli {
@@ -402,8 +402,8 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
   }
   const auto is_named = [&](const CLI::App* verb) { return argc > 1 && verb->check_name(argv[1]); };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty()) {
-    std::fprintf(stderr, "graphtag: there is no verb '%s'; graphtag --help lists them\n", argv[1]);
-    return kUsage;
+    return fail(
+        {ErrorCode::invalid_argument, "there is no verb '" + std::string(argv[1]) + "'; graphtag --help lists them", {}, {}});
   }
   try {
     app.parse(argc, argv);
@@ -417,8 +417,7 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
   if (show_verb->parsed()) return Arguments{common, std::move(show)};
   if (run_verb->parsed()) {
     if (const std::string problem = take_command(*run_verb, behind, run); !problem.empty()) {
-      std::fprintf(stderr, "graphtag: %s; graphtag run --help says more\n", problem.c_str());
-      return kUsage;
+      return fail({ErrorCode::invalid_argument, problem + "; graphtag run --help says more", {}, {}});
     }
     return Arguments{common, std::move(run)};
   }

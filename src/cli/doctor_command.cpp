@@ -7,6 +7,7 @@
 #include "cli/doctor_report.h"
 #include "cli/exit_code.h"
 #include "cli/own_library.h"
+#include "write/table_text.h"
 
 namespace graphtag::cli {
 
@@ -20,8 +21,8 @@ int run_doctor(const DoctorArguments& arguments, const Common&) {
   facts.guard_library = own_library("libgraphtag_guard.so");
   if (!facts.capture_library.empty()) facts.capture = examine_capture(facts.capture_library, facts.python.cupti_path);
   const Json report = doctor_report(facts);
-  const std::string text =
-      arguments.json ? report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : doctor_text(report);
+  const std::string text = arguments.json ? report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
+                                          : printable(doctor_text(report), {.keep_line_breaks = true});
   std::fputs(text.c_str(), stdout);
   return report.at("works").get<bool>() ? kOk : kGateFailed;
 }

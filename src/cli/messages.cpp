@@ -5,12 +5,14 @@
 #include <cstdio>
 
 #include "cli/exit_code.h"
+#include "write/table_text.h"
 
 namespace graphtag::cli {
 namespace {
 
 void print(std::string_view prefix, std::string_view text) {
-  write_stderr(fmt::format("graphtag: {}{}\n", prefix, text));
+  // Names of files, and what files hold, may be anything; no text of our own has line breaks.
+  write_stderr(fmt::format("graphtag: {}{}\n", prefix, printable(text)));
 }
 
 // What happened to the events of a kind.

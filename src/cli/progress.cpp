@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "cli/messages.h"
 #include "cli/terminal.h"
+#include "write/table_text.h"
 
 namespace graphtag::cli {
 namespace {
@@ -39,7 +39,7 @@ std::string progress_line(const std::string& title, std::uint64_t done_bytes, st
   return line;
 }
 
-Progress::Progress(std::string title, bool quiet) : title_(std::move(title)), shown_(!quiet && is_terminal(STDERR_FILENO)) {}
+Progress::Progress(std::string_view title, bool quiet) : title_(printable(title)), shown_(!quiet && is_terminal(STDERR_FILENO)) {}
 
 Progress::~Progress() {
   clear();

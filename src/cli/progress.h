@@ -4,13 +4,14 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace graphtag::cli {
 
 class Progress {
  public:
   // Shows nothing where `quiet` or where standard error is no terminal.
-  Progress(std::string title, bool quiet);
+  Progress(std::string_view title, bool quiet);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

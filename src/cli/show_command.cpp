@@ -16,6 +16,7 @@
 #include "model/annotation_file.h"
 #include "trace/reader.h"
 #include "write/report_parts.h"
+#include "write/table_text.h"
 
 namespace graphtag::cli {
 namespace {
@@ -150,12 +151,12 @@ Result<bool> looks_like_annotations(const std::string& path) {
 }
 
 std::string plain_value(const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
+  if (value.is_string()) return printable(value.get<std::string>());
   if (!value.is_array() && !value.is_object()) return dump_json(value);
   std::string text;
   for (const auto& [key, item] : value.items()) {
     text += text.empty() ? "" : ", ";
-    text += value.is_object() ? key + " " + plain_value(item) : plain_value(item);
+    text += value.is_object() ? printable(key) + " " + plain_value(item) : plain_value(item);
   }
   return text;
 }
@@ -196,7 +197,7 @@ int run_show(const ShowArguments& arguments, const Common& common) {
   facts["problems"] = problems_json(read->problems);
   print_facts(facts, arguments.json);
   if (!arguments.json) {
-    for (const auto& line : describe(read->problems)) fmt::print("{:24}{}\n", "problem", line);
+    for (const auto& line : describe(read->problems)) fmt::print("{:24}{}\n", "problem", printable(line));
   }
   return kOk;
 }

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <utility>
 
+#include "write/table_text.h"
+
 namespace graphtag::cli {
 namespace {
 
@@ -56,7 +58,7 @@ std::string describe_failure(const CLI::App* app, const CLI::Error& error) {
   } else if (app->get_subcommands().empty()) {
     what = "a verb is needed, such as report";
   }
-  return "graphtag: " + what + "; graphtag --help and graphtag VERB --help say more\n";
+  return "graphtag: " + printable(what) + "; graphtag --help and graphtag VERB --help say more\n";
 }
 
 }  // namespace graphtag::cli

@@ -296,3 +296,46 @@ def test_bash_completion_completes(run, tmp_path):
     assert set(complete("graphtag", "annotate", "--lanes", "")) == {"none", "all"}
     assert "--skip-replays" in complete("graphtag", "report", "--s")
     assert set(complete("graphtag", "completion", "")) >= {"bash", "zsh", "fish"}
+
+
+ESCAPES = "\x1b]0;owned\x07\x1b[31mred\n\u009b2J\u202e"
+
+
+def is_harmless(text):
+    return not any(ord(c) < 0x20 and c != "\n" or 0x7F <= ord(c) <= 0x9F or ord(c) == 0x202E for c in text)
+
+
+def hostile_annotations(folder):
+    path = folder / "a.json"
+    path.write_text(json.dumps({"schema": "graphtag.annotations/1", "producer": {"tool": "t", "host": ESCAPES},
+                                "annotations": [{"object": {"name": "x", ESCAPES: 1}}], "graphs": [{"id": 2, "label": ESCAPES, "runs": [[0, 1]]}], "execs": []}))
+    return path
+
+
+def test_show_prints_no_control_characters_of_a_file(run, tmp_path):
+    path = hostile_annotations(tmp_path)
+    shown = run("show", path).stdout
+    assert is_harmless(shown) and shown.count(r"\u{1b}]0;owned\u{7}\u{1b}[31mred\n\u{9b}2J\u{202e}") == 3, "host, key and label"
+    assert shown.count("\n") == len(json.loads(run("show", path, "--json").stdout))
+    trace = tmp_path / "t.json"
+    trace.write_text('{"traceEvents": [\n{"ph": "X", "name": "a\x1b[31mb\x01", "ts": 1, "dur": 1, "pid": 1, "tid": 1, "args": {"x": "\x1b[2J" \x07}}\n]}')
+    assert is_harmless(run("show", trace).stdout)
+    run("annotate", trace, "-o", tmp_path / "out.json")
+    assert is_harmless(run("annotate", trace, "-o", tmp_path / "out.json").stderr)
+
+
+def test_messages_hold_no_control_characters_of_files_and_names(run, trace_files, tmp_path):
+    trace = trace_files("all_reduce_rank0")[0]
+    name = tmp_path / f"no{ESCAPES}"
+    wrong = [("report", name), ("check", trace, "-a", name), ("show", name), ("annotate", name, "-o", tmp_path / "o.json"), ("run", "--", f"{name}"), ("report", trace, "-o", f"{name}/x")]
+    for words in wrong:
+        assert is_harmless(said := run(*words, code=127 if words[0] == "run" else 3).stderr) and said.count("\n") == 1 and "owned" in said
+    for words in ((f"verb{ESCAPES}",), ("run", f"-{ESCAPES}", "--", "true"), ("report", trace, ESCAPES), ("report", trace, f"--{ESCAPES}"), ("report", trace, "--kind", ESCAPES),
+                  ("report", trace, "--include", f"({ESCAPES}"), ("report", trace, "--sort", ESCAPES), ("annotate", trace, "-a", hostile_annotations(tmp_path), "-o", tmp_path / "o.json")):
+        assert is_harmless(said := run(*words, code=2).stderr) and said.count("\n") == 1 and "owned" in said
+    copy = tmp_path / f"copy{ESCAPES}.json.gz"
+    shutil.copy(trace, copy)
+    for words in (("report", copy), ("check", copy), ("annotate", copy, "-o", tmp_path / f"n{ESCAPES}.json")):
+        assert is_harmless(run(*words).stderr)
+    (tmp_path / "résumé.json").write_text("")
+    assert "résumé.json" in run("show", tmp_path / "résumé.json", code=3).stderr
