@@ -73,7 +73,11 @@ class LiveNodes {
     const auto index = static_cast<std::size_t>(id);
     if (handles_.size() <= index) handles_.resize(index + 1);
     if (handles_[index].value == 0) {
-      const Result<AnnotationId> known = process_->registry.annotation(Json(*file_->annotations[id].object));
+      // With its path it is what the registry has: equal objects in different scopes are not one annotation.
+      const Annotation& annotation = file_->annotations[id];
+      Json object = *annotation.object;
+      object["graphtag.path"] = annotation.path;
+      const Result<AnnotationId> known = process_->registry.annotation(std::move(object));
       if (known) handles_[index] = to_handle(*process_, *known);
     }
     return handles_[index];

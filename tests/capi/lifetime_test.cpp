@@ -1,4 +1,6 @@
 // What a framework tells of its graphs, and the view of those that live.
+#include <set>
+#include <vector>
 
 #include "tests/capi/fixture.h"
 
@@ -70,6 +72,46 @@ TEST_F(Lifetime, LiveNodesAreTheNamedOnesOfGraphsAndExecGraphs) {
   const std::vector<std::uint64_t> expected = {std::uint64_t{id} << 32, std::uint64_t{id} << 32 | 1, named_records(exec)[0],
                                                named_records(exec)[1]};
   EXPECT_EQ(live_ids(), expected);
+  cuda().destroy_exec(exec);
+  cuda().destroy_graph(graph);
+}
+
+// Equal objects in different scopes, in the template and in its exec graph, below a name, an object without one, and nothing.
+TEST_F(Lifetime, LiveNodesHaveTheAnnotationsThatTheyResolveTo) {
+  const gt_window window = open_window(GT_OBSERVER_CALLBACKS);
+  const StreamHandle stream = cuda().stream_create();
+  ASSERT_TRUE(cuda().begin_capture(stream));
+  const gt_annotation outers[] = {annotation(R"("decoder")"), annotation(R"("encoder")"), annotation(R"({"bs":8})"), {0}};
+  for (const gt_annotation outer : outers) {
+    ASSERT_EQ(gt_scope_begin(outer), GT_OK);
+    ASSERT_EQ(gt_scope_begin_name("attention", GT_NUL), GT_OK);
+    cuda().launch(stream, NodeType::kernel, 0);
+    ASSERT_EQ(gt_scope_end(), GT_OK);
+    cuda().launch(stream, NodeType::kernel, 1);
+    ASSERT_EQ(gt_scope_end(), GT_OK);
+  }
+  const GraphHandle graph = cuda().end_capture(stream);
+  const ExecHandle exec = cuda().instantiate(graph);
+  const auto known = [] {
+    gt_counters counters{};
+    counters.size = sizeof counters;
+    EXPECT_EQ(gt_counters_get(&counters), GT_OK);
+    return counters.annotations;
+  };
+  const std::uint64_t before = known();
+  const std::vector<gt_node> nodes = live_nodes();
+  EXPECT_EQ(nodes.size(), 14U) << "of the graph and of the exec graph, 7 each";
+  std::set<std::uint64_t> distinct;
+  for (const gt_node& node : nodes) {
+    gt_resolution resolution{};
+    resolution.size = sizeof resolution;
+    ASSERT_EQ(gt_resolve(node.node_id, GT_NOW, &resolution), GT_OK);
+    EXPECT_EQ(node.annotation.value, resolution.annotation.value) << json_of(resolution.annotation, GT_JSON_PATH);
+    distinct.insert(node.annotation.value);
+  }
+  EXPECT_EQ(distinct.size(), 7U);
+  EXPECT_EQ(known(), before) << "a look adds nothing";
+  gt_window_close(window);
   cuda().destroy_exec(exec);
   cuda().destroy_graph(graph);
 }
