@@ -51,6 +51,44 @@ Annotation make_annotation(Json object, std::vector<std::string> path) {
   return annotation;
 }
 
+// What the object says its path is, or the path that its name makes.
+std::vector<std::string> own_path(const Json& object) {
+  if (!object.is_object()) return {};
+  if (const auto own = object.find(kPathKey); own != object.end()) {
+    if (is_path(*own)) return own->get<std::vector<std::string>>();
+  } else if (const auto name = object.find("name"); name != object.end() && name->is_string()) {
+    if (auto text = name->get<std::string>(); !text.empty()) return {std::move(text)};
+  }
+  return {};
+}
+
+// Makes `object` what an entry holds.
+Result<void> prepare(Json& object) {
+  if (!object.is_object()) {
+    return Error{ErrorCode::malformed, "an annotation must be a JSON object, this is " + std::string(object.type_name()), {}, {}};
+  }
+  if (const auto own = object.find(kPathKey); own != object.end()) {
+    if (!is_path(*own)) {
+      return Error{
+          ErrorCode::malformed, "\"graphtag.path\" must be an array of strings; leave it out, graphtag makes it", {}, {}};
+    }
+    object.erase(own);
+  }
+  if (!clean(object, 0)) {
+    return Error{ErrorCode::too_large, "an annotation is nested deeper than " + std::to_string(kNestingLimit), {}, {}};
+  }
+  return {};
+}
+
+// Both texts end themselves, so that together they are unambiguous.
+std::string canonical_text(const Json& object, const std::vector<std::string>& path) {
+  return canonical_json(object) + dump_json(Json(path));
+}
+
+std::uint64_t pair_of(AnnotationId outer, AnnotationId inner) {
+  return std::uint64_t{static_cast<std::uint32_t>(outer)} << 32 | static_cast<std::uint32_t>(inner);
+}
+
 Json merge_objects(const Json& outer, const Json& inner) {
   Json merged = outer;
   ObjectFiller filler(merged);
@@ -79,11 +117,20 @@ struct AnnotationTable::State {
   boost::unordered_flat_map<std::uint64_t, AnnotationId> merged;  // outer id << 32 | inner id -> id
 
   AnnotationId add(Json object, std::vector<std::string> path) {
-    // Both texts end themselves, so that together they are unambiguous.
-    std::string key = canonical_json(object) + dump_json(Json(path));
-    const auto [found, is_new] = ids.try_emplace(std::move(key), static_cast<AnnotationId>(entries.size()));
+    const auto [found, is_new] = ids.try_emplace(canonical_text(object, path), static_cast<AnnotationId>(entries.size()));
     if (is_new) entries.push_back(make_annotation(std::move(object), std::move(path)));
     return found->second;
+  }
+  std::optional<AnnotationId> find(const Json& object, const std::vector<std::string>& path) const {
+    const auto found = ids.find(canonical_text(object, path));
+    return found == ids.end() ? std::nullopt : std::optional(found->second);
+  }
+  // What needs no objects laid over each other.
+  std::optional<AnnotationId> merged_before(AnnotationId outer, AnnotationId inner) const {
+    if (outer == AnnotationId::none || outer == inner) return inner;
+    if (inner == AnnotationId::none) return outer;
+    const auto found = merged.find(pair_of(outer, inner));
+    return found == merged.end() ? std::nullopt : std::optional(found->second);
   }
 };
 
@@ -95,43 +142,35 @@ AnnotationTable::AnnotationTable(AnnotationTable&&) noexcept = default;
 AnnotationTable& AnnotationTable::operator=(AnnotationTable&&) noexcept = default;
 
 Result<AnnotationId> AnnotationTable::intern(Json object) {
-  std::vector<std::string> path;
-  if (!object.is_object()) return intern(std::move(object), {});  // which says what is wrong
-  if (const auto own = object.find(kPathKey); own != object.end()) {
-    if (is_path(*own)) path = own->get<std::vector<std::string>>();
-  } else if (const auto name = object.find("name"); name != object.end() && name->is_string()) {
-    if (auto text = name->get<std::string>(); !text.empty()) path.push_back(std::move(text));
-  }
+  std::vector<std::string> path = own_path(object);
   return intern(std::move(object), std::move(path));
 }
 
 Result<AnnotationId> AnnotationTable::intern(Json object, std::vector<std::string> path) {
-  if (!object.is_object()) {
-    return Error{ErrorCode::malformed, "an annotation must be a JSON object, this is " + std::string(object.type_name()), {}, {}};
-  }
-  if (const auto own = object.find(kPathKey); own != object.end()) {
-    if (!is_path(*own)) {
-      return Error{
-          ErrorCode::malformed, "\"graphtag.path\" must be an array of strings; leave it out, graphtag makes it", {}, {}};
-    }
-    object.erase(own);
-  }
-  if (!clean(object, 0)) {
-    return Error{ErrorCode::too_large, "an annotation is nested deeper than " + std::to_string(kNestingLimit), {}, {}};
-  }
+  if (Result<void> ready = prepare(object); !ready) return std::move(ready).error();
   return state_->add(std::move(object), std::move(path));
 }
 
+Result<std::optional<AnnotationId>> AnnotationTable::find(Json object) const {
+  const std::vector<std::string> path = own_path(object);
+  if (Result<void> ready = prepare(object); !ready) return std::move(ready).error();
+  return state_->find(object, path);
+}
+
 AnnotationId AnnotationTable::merge(AnnotationId outer, AnnotationId inner) {
-  if (outer == AnnotationId::none || outer == inner) return inner;
-  if (inner == AnnotationId::none) return outer;
-  const auto pair = std::uint64_t{static_cast<std::uint32_t>(outer)} << 32 | static_cast<std::uint32_t>(inner);
-  if (const auto known = state_->merged.find(pair); known != state_->merged.end()) return known->second;
+  if (const auto known = state_->merged_before(outer, inner)) return *known;
   const Annotation& over = (*this)[outer];
   const Annotation& under = (*this)[inner];
   const AnnotationId id = state_->add(merge_objects(*over.object, *under.object), join_paths(over.path, under.path));
-  state_->merged.emplace(pair, id);
+  state_->merged.emplace(pair_of(outer, inner), id);
   return id;
+}
+
+std::optional<AnnotationId> AnnotationTable::find_merged(AnnotationId outer, AnnotationId inner) const {
+  if (const auto known = state_->merged_before(outer, inner)) return known;
+  const Annotation& over = (*this)[outer];
+  const Annotation& under = (*this)[inner];
+  return state_->find(merge_objects(*over.object, *under.object), join_paths(over.path, under.path));
 }
 
 const Annotation& AnnotationTable::operator[](AnnotationId id) const {

@@ -48,10 +48,14 @@ class AnnotationTable {
   // that is anything else.
   Result<AnnotationId> intern(Json object);
   Result<AnnotationId> intern(Json object, std::vector<std::string> path);
+  // The id that intern(object) would give, if it is in the table already. Errors as intern.
+  Result<std::optional<AnnotationId>> find(Json object) const;
 
   // `inner` laid over `outer`, key by key, paths joined; a path that begins with the whole outer path is not doubled. Memoised:
   // for a known pair this is one look-up. merge(none, x) == merge(x, none) == x.
   AnnotationId merge(AnnotationId outer, AnnotationId inner);
+  // The id that merge would give, if it is in the table already.
+  std::optional<AnnotationId> find_merged(AnnotationId outer, AnnotationId inner) const;
 
   const Annotation& operator[](AnnotationId id) const;
   std::size_t size() const;  // the empty one included

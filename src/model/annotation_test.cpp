@@ -131,6 +131,28 @@ TEST(AnnotationTable, ReadsTheReservedKeys) {
   EXPECT_FALSE(table[intern(table, R"({"autograd_phase":"forward"})")].backward);
 }
 
+TEST(AnnotationTable, FindsWhatItHasAndAddsNothing) {
+  AnnotationTable table;
+  const auto a = intern(table, R"({"name":"a","bs":1})");
+  const auto b = intern(table, R"({"name":"b"})");
+  const auto ab = table.merge(a, b);
+  const auto ba = intern(table, R"({"bs":1,"name":"a","graphtag.path":["b","a"]})");
+  const std::size_t size = table.size();
+  EXPECT_EQ(*table.find(json(R"({"bs":1,"name":"a"})")), a);
+  EXPECT_EQ(*table.find(json("{}")), AnnotationId::none);
+  EXPECT_EQ(*table.find(json(R"({"bs":1,"name":"a","graphtag.path":["b","a"]})")), ba);
+  EXPECT_EQ(*table.find(json(R"({"bs":1,"name":"a","graphtag.path":[]})")), std::nullopt);
+  EXPECT_EQ(*table.find(json(R"({"name":"c"})")), std::nullopt);
+  EXPECT_EQ(table.find(json("[]")).error().code, ErrorCode::malformed);
+  EXPECT_EQ(table.find_merged(a, b), ab);
+  EXPECT_EQ(table.find_merged(b, a), ba) << "the pair is new, the entry is not";
+  EXPECT_EQ(table.find_merged(a, a), a);
+  EXPECT_EQ(table.find_merged(AnnotationId::none, b), b);
+  EXPECT_EQ(table.find_merged(a, AnnotationId::none), a);
+  EXPECT_EQ(table.find_merged(b, ab), std::nullopt);
+  EXPECT_EQ(table.size(), size);
+}
+
 TEST(AnnotationTable, RefusesWhatIsNoAnnotation) {
   AnnotationTable table;
   for (const char* other : {"[]", "1", "null", "\"name\"", R"({"graphtag.path":"a"})", R"({"graphtag.path":["a",1]})"}) {

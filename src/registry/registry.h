@@ -44,8 +44,7 @@ struct RegistryLimits {
   std::size_t retired_bytes = std::size_t{256} << 20;
   // Tables of those not known to be destroyed; beyond it the ones with the lowest ids are dropped.
   std::size_t live_bytes = std::size_t{1} << 30;
-  // Texts of distinct annotations, merged ones included, about; beyond it a new one, or a pair that this thread did not merge
-  // before, becomes the empty annotation.
+  // Texts of distinct annotations, merged ones included, about; beyond it a new one becomes the empty annotation.
   std::size_t annotation_bytes = std::size_t{256} << 20;
 };
 

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 
 #include "registry/registry.h"
 #include "registry/registry_fixture.h"
@@ -132,6 +133,39 @@ TEST(RegistryLimitsTest, AnnotationsAreBounded) {
   EXPECT_EQ(registry.name("first"), first);
   EXPECT_EQ(registry.merge(first, second), both);
   EXPECT_EQ(registry.merge(second, first), AnnotationId::none);
+}
+
+// Whoever asks, and however, at the bound and beyond it: what is in the table keeps its id, and is not counted as lost.
+TEST(RegistryLimitsTest, WhatIsKnownStaysKnownAtTheBoundOfAnnotations) {
+  RegistryLimits limits;
+  limits.annotation_bytes = 10'000;
+  Registry registry(limits);
+  const AnnotationId first = registry.name("first");
+  const AnnotationId second = *registry.annotation(Json{{"name", "second"}, {"bs", 8}});
+  const AnnotationId both = registry.merge(first, second);
+  const AnnotationId moved = *registry.annotation(Json{{"name", "first"}, {"graphtag.path", {"a", "first"}}});
+  const AnnotationId as_merged = *registry.annotation(Json{{"name", "first"}, {"bs", 8}, {"graphtag.path", {"second", "first"}}});
+  for (int i = 0; registry.name("step " + std::to_string(i)) != AnnotationId::none; ++i) ASSERT_LT(i, 1000);
+  const std::uint64_t lost = registry.counters().lost;
+  const std::uint64_t known = registry.counters().annotations;
+
+  std::thread([&] {  // which has no names or pairs of its own yet
+    EXPECT_EQ(registry.name("first"), first);
+    EXPECT_EQ(registry.merge(first, second), both);
+    EXPECT_EQ(registry.merge(both, both), both);
+    EXPECT_EQ(registry.merge(second, first), as_merged) << "a pair that nobody merged before";
+  })
+      .join();
+  EXPECT_EQ(*registry.annotation(Json{{"bs", 8}, {"name", "second"}}), second) << "in any order of keys";
+  EXPECT_EQ(*registry.annotation(Json{{"name", "first"}, {"graphtag.path", {"a", "first"}}}), moved);
+  EXPECT_EQ(*registry.annotation(Json::object()), AnnotationId::none);
+  EXPECT_EQ(registry.counters().lost, lost);
+  EXPECT_EQ(registry.counters().annotations, known);
+
+  EXPECT_EQ(registry.annotation(Json(5)).error().code, ErrorCode::malformed) << "no object is no matter of room";
+  EXPECT_EQ(registry.annotation(Json{{"name", "first"}, {"bs", 8}}).error().code, ErrorCode::too_large);
+  EXPECT_EQ(registry.merge(moved, second), AnnotationId::none);
+  EXPECT_EQ(registry.counters().lost, lost + 2);
 }
 
 }  // namespace

@@ -33,6 +33,9 @@ void SharedAnnotations::account(AnnotationId id) {
 Result<AnnotationId> SharedAnnotations::intern(Json object) {
   const std::lock_guard lock(mutex_);
   if (is_full()) {
+    const Result<std::optional<AnnotationId>> known = table_.find(std::move(object));
+    if (!known) return known.error();
+    if (*known) return **known;
     count_one(ledger_->lost);
     return Error{ErrorCode::too_large,
                  "the distinct annotations take more than " + std::to_string(limit_bytes_) +
@@ -75,11 +78,16 @@ AnnotationId SharedAnnotations::merge(AnnotationId outer, AnnotationId inner, Th
   {
     const std::lock_guard lock(mutex_);
     if (is_full()) {
-      count_one(ledger_->lost);
-      return AnnotationId::none;
+      const std::optional<AnnotationId> known = table_.find_merged(outer, inner);
+      if (!known) {
+        count_one(ledger_->lost);
+        return AnnotationId::none;
+      }
+      merged = *known;
+    } else {
+      merged = table_.merge(outer, inner);
+      account(merged);
     }
-    merged = table_.merge(outer, inner);
-    account(merged);
   }
   if (cache != nullptr) {
     if (cache->merged.size() >= kThreadCacheEntries) cache->merged.clear();
