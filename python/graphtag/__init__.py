@@ -30,6 +30,7 @@ from ._live import Resolution, annotations, available, doctor, forget, resolve, 
 from ._load import AnnotationFile, load
 from ._record import Recording, record
 from ._rows import Rows
+from ._warnings import TraceWarning
 from ._window import Window, window
 
 __version__ = _ext.version()
@@ -46,6 +47,7 @@ __all__ = [
     "RefusedError",
     "Resolution",
     "Rows",
+    "TraceWarning",
     "UnavailableError",
     "Window",
     "annotate",

@@ -10,10 +10,23 @@ from typing import Any, Iterable, Union
 
 from ._errors import Error, FileError, InvalidError
 from ._rows import Rows
+from ._warnings import warn
 
-_Paths = Union[str, "os.PathLike[str]", Iterable[Union[str, "os.PathLike[str]"]]]
-# Exit code of the command -> exception; 1 and 4 are answers of gates, which are not set here.
+_Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
+_Paths = Union[_Path, Iterable[_Path]]
+# Exit code of the command -> exception.
 _ERRORS = {2: InvalidError, 3: FileError}
+# Exit codes of check that are answers: its bound was missed, and cannot be judged.
+_VERDICTS = (1, 4)
+_WARNING = "graphtag: warning: "
+# Options of the command that would take its answer away from here -> what to do instead.
+_NO_HELP = "help(graphtag.{verb}) says how it is called, and `graphtag {verb} --help` the options"
+_ANNOTATE_TAKES_NO = {"out": "the file to write is the argument `output`", "help": _NO_HELP}
+_TABLES_TAKE_NO = {
+    "out": "it returns its rows; for a file write str(rows) or json.dumps(rows.document), or run `graphtag {verb} --out`",
+    "format": "it returns its rows: str(rows) is a table, rows.document the JSON; for others run `graphtag {verb} --format`",
+    "help": _NO_HELP,
+}
 
 
 def command_path() -> str:
@@ -29,9 +42,9 @@ def command_path() -> str:
 def _paths(value: _Paths | None) -> list[str]:
     if value is None:
         return []
-    if isinstance(value, (str, os.PathLike)):
-        return [os.fspath(value)]
-    return [os.fspath(path) for path in value]
+    if isinstance(value, (str, bytes, os.PathLike)):
+        return [os.fsdecode(value)]
+    return [os.fsdecode(path) for path in value]
 
 
 def _options(options: dict[str, Any]) -> list[str]:
@@ -52,39 +65,67 @@ def _options(options: dict[str, Any]) -> list[str]:
     return arguments
 
 
-def _run(verb: str, traces: _Paths, annotations: _Paths | None, options: dict[str, Any]) -> str:
+def _refuse(verb: str, options: dict[str, Any], refused: dict[str, str]) -> None:
+    for name in options:
+        if name in refused:
+            raise InvalidError(f"graphtag.{verb} takes no option {name!r}: {refused[name].format(verb=verb)}")
+
+
+def _run(verb: str, traces: _Paths, annotations: _Paths | None, options: dict[str, Any], answers: tuple[int, ...] = ()) -> tuple[str, list[str]]:
+    """What the command wrote, and its warnings. `answers` are exit codes, beside 0, that are no errors."""
     arguments = [command_path(), verb, "--quiet"]
     for path in _paths(annotations):
         arguments += ["-a", path]
     arguments += _options(options)
     arguments += ["--", *_paths(traces)]
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    if done.returncode != 0:
+    # File names, which messages repeat, need not be UTF-8.
+    done = subprocess.run(arguments, capture_output=True, encoding="utf-8", errors="replace", check=False, stdin=subprocess.DEVNULL)
+    if done.returncode != 0 and not (done.returncode in answers and done.stdout):
         message = done.stderr.strip() or f"graphtag {verb} ended with exit code {done.returncode}"
         raise _ERRORS.get(done.returncode, Error)(message)
-    return done.stdout
+    return done.stdout, [line[len(_WARNING) :] for line in done.stderr.split("\n") if line.startswith(_WARNING)]
 
 
-def annotate(traces: _Paths, output: str | os.PathLike[str], annotations: _Paths | None = None, **options: Any) -> None:
+def _table(verb: str, trace: _Path, annotations: _Paths | None, options: dict[str, Any], answers: tuple[int, ...] = ()) -> Rows:
+    _refuse(verb, options, _TABLES_TAKE_NO)
+    written, warnings = _run(verb, trace, annotations, {**options, "format": "json"}, answers)
+    document = json.loads(written)
+    for text in [*warnings, *(warning["message"] for warning in document["warnings"])]:
+        warn(f"{document['inputs'][0]['path']}: {text}")
+    return Rows(document["rows"], document)
+
+
+def write_named(traces: _Paths, output: _Path, annotations: _Paths | None, options: dict[str, Any]) -> list[str]:
+    """annotate() without its warnings, which it returns."""
+    _refuse("annotate", options, _ANNOTATE_TAKES_NO)
+    return _run("annotate", traces, annotations, {"out": os.fsdecode(output), **options})[1]
+
+
+def annotate(traces: _Paths, output: _Path, annotations: _Paths | None = None, **options: Any) -> None:
     """Writes traces again with the names in, as `graphtag annotate`.
 
     `output` ends in .json, .json.gz, .pftrace or .pftrace.gz (a folder for several traces); `annotations` are files or folders of them. Options are
     the command's: lanes="all", default_stream=7, force=True, format="perfetto". InvalidError for options that make no sense, FileError for
-    files that cannot be read or written.
+    files that cannot be read or written. TraceWarning says what is wrong with what was read: nothing in it has a name, it is damaged.
     """
-    _run("annotate", traces, annotations, {"out": os.fspath(output), **options})
+    for text in write_named(traces, output, annotations, options):
+        warn(text)
 
 
-def report(trace: str | os.PathLike[str], annotations: _Paths | None = None, **options: Any) -> Rows:
+def report(trace: _Path, annotations: _Paths | None = None, **options: Any) -> Rows:
     """Where the GPU's time went, by region, as `graphtag report`: a row a region, times in ns.
 
-    Options are the command's: view="tree", by=["bs"], where={"bs": 8}, sort="p95", top=10, skip_replays=1, min_pct=0.5.
+    Options are the command's: view="tree", by=["bs"], where={"bs": 8}, sort="p95", top=10, skip_replays=1, min_pct=0.5; not `out` and
+    `format`. InvalidError and FileError as of annotate(). What makes the rows unreliable, or empty, is in rows.document["warnings"], and a
+    TraceWarning each.
     """
-    document = json.loads(_run("report", trace, annotations, {**options, "format": "json"}))
-    return Rows(document["rows"], document)
+    return _table("report", trace, annotations, options)
 
 
-def check(trace: str | os.PathLike[str], annotations: _Paths | None = None, **options: Any) -> Rows:
-    """How much of the graphed work has a name, and why the rest has none, as `graphtag check`: a row a graph."""
-    document = json.loads(_run("check", trace, annotations, {**options, "format": "json"}))
-    return Rows(document["rows"], document)
+def check(trace: _Path, annotations: _Paths | None = None, **options: Any) -> Rows:
+    """How much of the graphed work has a name, and why the rest has none, as `graphtag check`: a row a graph.
+
+    Options are the command's, as of report(). With a bound, min_time=0.95, rows.verdict is "passed", "failed" or "cannot judge", and
+    rows.verdict_reason says why: nothing is raised for it. Errors and warnings as of report().
+    """
+    return _table("check", trace, annotations, options, _VERDICTS)

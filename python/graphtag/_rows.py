@@ -38,8 +38,21 @@ class Rows(list[dict[str, Any]]):
         """Sums over the whole trace."""
         return self.document.get("totals", {})
 
+    @property
+    def verdict(self) -> str | None:
+        """Of check() with min_time: "passed", "failed" or "cannot judge"; else None."""
+        return self.document.get("verdict")
+
+    @property
+    def verdict_reason(self) -> str | None:
+        """Why, in words."""
+        return self.document.get("verdict_reason")
+
     def __str__(self) -> str:
-        """The rows as a table in plain text."""
+        """The rows as a table in plain text; where there are none, why."""
+        if not self:
+            reasons = "; ".join(warning["message"] for warning in self.document.get("warnings", ()))
+            return f"no rows: {reasons}" if reasons else "no rows"
         shown = [self.columns, *([_text(row[column]) for column in self.columns] for row in self)]
         widths = [max(len(line[i]) for line in shown) for i in range(len(self.columns))]
         numeric = [all(isinstance(row[column], (int, float, type(None))) for row in self) for column in self.columns]

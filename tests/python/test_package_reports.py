@@ -1,5 +1,6 @@
 """Reports as rows, the command from Python, the stub, and what the package promises of its files."""
 import ast
+import warnings
 
 import fake_cuda
 import pandas
@@ -64,6 +65,80 @@ def test_errors_are_exceptions_with_the_commands_words(tmp_path):
         graphtag.report(tmp_path / "absent.json")
     with pytest.raises(graphtag.InvalidError, match="view"):
         graphtag.report(TRACE, NAMES, view="sideways")
+
+
+@pytest.fixture
+def cut_off(tmp_path):
+    """The trace, as it is after a full disk."""
+    path = tmp_path / "cut.json.gz"
+    path.write_bytes(TRACE.read_bytes()[: TRACE.stat().st_size // 2])
+    return path
+
+
+def test_what_the_command_warns_of_are_warnings(tmp_path, cut_off):
+    named = tmp_path / "named.json"
+    cases = [
+        ("no annotations for this trace", TRACE, lambda: graphtag.annotate(TRACE, named)),
+        ("x truncated", cut_off, lambda: graphtag.annotate([cut_off], named, NAMES)),
+        ("no annotations: give", TRACE, lambda: graphtag.report(TRACE)),
+        ("the trace is cut off", cut_off, lambda: graphtag.report(cut_off, NAMES)),
+        ("gzip stream is damaged", cut_off, lambda: graphtag.check(cut_off, NAMES)),
+        ("none passes --where", TRACE, lambda: graphtag.check(TRACE, NAMES, where={"bs": "no such"})),
+    ]
+    for text, trace, call in cases:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            call()
+        assert any(text in str(warning.message) for warning in caught), text
+        for warning in caught:
+            assert warning.category is graphtag.TraceWarning and str(warning.message).startswith(f"{trace}: "), warning
+            assert warning.filename == __file__, "a warning points at the caller's line"
+
+
+def test_where_nothing_is_wrong_nothing_is_warned_of(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        graphtag.annotate(TRACE, tmp_path / "named.json.gz", NAMES)
+        assert graphtag.report(TRACE, NAMES) and graphtag.check(TRACE, NAMES, min_time=0.5)
+
+
+def test_a_check_with_a_bound_gives_its_verdict(cut_off):
+    verdicts = {0.5: "passed", 0.999: "failed"}
+    for bound, verdict in verdicts.items():
+        rows = graphtag.check(TRACE, NAMES, min_time=bound)
+        assert len(rows) == 4 and rows.verdict == verdict and str(bound * 100) in rows.verdict_reason
+    with pytest.warns(graphtag.TraceWarning):
+        rows = graphtag.check(cut_off, NAMES, min_time=0.5)
+    assert rows and rows.verdict == "cannot judge" and rows.verdict_reason
+    rows = graphtag.check(TRACE, NAMES)
+    assert rows.verdict is None and rows.verdict_reason is None
+
+
+def test_a_command_that_ends_without_an_answer_is_an_error(monkeypatch):
+    monkeypatch.setenv("GRAPHTAG_COMMAND", "/bin/false")
+    with pytest.raises(graphtag.Error, match="check ended with exit code 1"):
+        graphtag.check(TRACE, NAMES, min_time=0.5)
+
+
+def test_no_rows_say_why():
+    with pytest.warns(graphtag.TraceWarning):
+        rows = graphtag.report(TRACE)
+    assert rows == [] and str(rows).startswith("no rows: no annotations")
+    assert str(graphtag.Rows([])) == "no rows"
+
+
+def test_options_that_would_take_the_answer_away_are_refused(tmp_path):
+    out = tmp_path / "out"
+    for answer in (graphtag.report, graphtag.check):
+        for option in ({"out": out}, {"format": "tsv"}, {"help": True}):
+            with pytest.raises(graphtag.InvalidError, match=f"{answer.__name__} takes no option '{[*option][0]}': .*`graphtag {answer.__name__} --"):
+                answer(TRACE, NAMES, **option)
+    for option in ({"out": out}, {"help": True}):
+        with pytest.raises(graphtag.InvalidError, match=f"annotate takes no option '{[*option][0]}': "):
+            graphtag.annotate(TRACE, tmp_path / "named.json", NAMES, **option)
+    assert list(tmp_path.iterdir()) == []
+    graphtag.annotate(TRACE, tmp_path / "named", NAMES, format="chrome")
+    assert (tmp_path / "named").read_bytes()[:1] == b"{"
 
 
 def test_a_file_name_is_never_an_option(tmp_path):

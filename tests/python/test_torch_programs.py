@@ -384,6 +384,13 @@ def test_export_says_where_the_profiler_writes_no_node_ids(tmp_path, monkeypatch
     assert [version in str(warning.message) and "graphtag.record" in str(warning.message) for warning in caught] == [True] * (not writes)
 
 
+def test_exports_warnings_call_the_trace_by_the_name_that_it_gets(tmp_path):
+    with pytest.warns(graphtag.TraceWarning, match="no node id of the trace") as caught:
+        gat.export(Profiler(), tmp_path / "x.json")
+    texts = [str(warning.message) for warning in caught if warning.category is graphtag.TraceWarning]
+    assert [text.startswith(f"{tmp_path / 'x.json'}: ") for text in texts] == [True] and caught[-1].filename == __file__
+
+
 class RunningProfiler(Profiler):
     """As torch.profiler.profile(activities=...) is used."""
 

@@ -16,6 +16,7 @@ import torch
 
 from .. import _command, _live
 from .._record import record
+from .._warnings import warn
 
 _GRAPH_LANES = ("none", "all")
 # The first PyTorch whose profiler (Kineto) writes which node of a graph a kernel is of.
@@ -32,6 +33,12 @@ def profiler_writes_node_ids() -> bool:
     return tuple(int(part) for part in version[:2]) >= _FIRST_WITH_NODE_IDS
 
 
+def _annotate(trace: str, path: str | os.PathLike[str], annotations: str | None, **options: Any) -> None:
+    """Warnings call the trace, which nobody gets to see, by what is made of it."""
+    for text in _command.write_named(trace, path, annotations, {"force": True, **options}):
+        warn(text.replace(trace, os.fspath(path), 1))
+
+
 def export(
     prof: Any,
     path: str | os.PathLike[str],
@@ -44,7 +51,8 @@ def export(
 
     `annotations` are those of this process, or a mapping of node ids as of get_kernel_annotations(). With graph_lanes="all" graphed work moves to
     the lane its annotation asks for ("stream"), the rest of it to `default_stream`. ValueError for anything else, and for lanes with an empty
-    mapping. Call it once the profiler has stopped. RuntimeWarning where profiler_writes_node_ids() is False: then work in graphs stays unnamed.
+    mapping. Call it once the profiler has stopped. RuntimeWarning where profiler_writes_node_ids() is False: then work in graphs stays unnamed;
+    TraceWarning as of graphtag.annotate().
     """
     if graph_lanes not in _GRAPH_LANES:
         raise ValueError(f"graph_lanes must be one of {', '.join(map(repr, _GRAPH_LANES))}, not {graph_lanes!r}")
@@ -61,7 +69,7 @@ def export(
         else:
             with open(names, "w", encoding="utf-8") as file:
                 json.dump({str(node_id): value for node_id, value in annotations.items()}, file)
-        _command.annotate(trace, path, names, lanes=graph_lanes, default_stream=default_stream, force=True)
+        _annotate(trace, path, names, lanes=graph_lanes, default_stream=default_stream)
 
 
 def trace_handler(
@@ -131,6 +139,6 @@ class profile:
             if kind is None and self._lanes == "none" and self.path.endswith((".pftrace", ".pftrace.gz")):
                 _keep(self._recording.path, self.path)
             elif kind is None:
-                _command.annotate(self._recording.path, self.path, lanes=self._lanes, force=True)
+                _annotate(self._recording.path, self.path, None, lanes=self._lanes)
         finally:
             self._folder.cleanup()
