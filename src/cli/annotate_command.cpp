@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/file_kind.h"
 #include "cli/messages.h"
 #include "cli/output_names.h"
 #include "cli/progress.h"
@@ -51,6 +52,7 @@ Result<AnnotateOutcome> annotate_one(const std::string& trace, const Output& out
 }  // namespace
 
 int run_annotate(const AnnotateArguments& arguments, const Common& common) {
+  if (auto refused = refuse_annotations(arguments.traces); !refused) return fail(refused.error());
   const auto outputs = plan_outputs(arguments.traces, arguments.out, arguments.format);
   if (!outputs) return fail(outputs.error());
   for (const Output& output : *outputs) {

@@ -71,7 +71,10 @@ void add_process(CLI::App& verb, std::optional<std::int64_t>& process) {
 }
 
 void add_input(CLI::App& verb, TraceArguments& input) {
-  verb.add_option("-a,--annotations", input.annotations, kAnnotationsHelp)->type_name("FILE")->allow_extra_args(false);
+  verb.add_option("-a,--annotations", input.annotations, kAnnotationsHelp)
+      ->type_name("FILE")
+      ->allow_extra_args(false)
+      ->option_text("FILE");  // without dots: one each time
   verb.add_flag("--force", input.force, "Use annotation files of another host, process or rank as well");
   add_process(verb, input.process);
 }

@@ -1,16 +1,14 @@
 #include <fmt/format.h>
 
-#include <cctype>
-#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/file.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/file_kind.h"
 #include "cli/messages.h"
 #include "cli/progress.h"
 #include "model/annotation_file.h"
@@ -123,32 +121,6 @@ class TraceCounter : public EventVisitor {
   std::set<std::uint64_t> graphs_;                             // exec graphs with records
   std::set<std::pair<std::uint64_t, std::uint64_t>> replays_;  // graph, correlation
 };
-
-// Whether the file starts like an annotation file. A gzip file is a trace: annotation files are not compressed.
-Result<bool> looks_like_annotations(const std::string& path) {
-  std::FILE* file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) return Error{errno == ENOENT ? ErrorCode::not_found : ErrorCode::io, open_failure(errno), path, {}};
-  char head[65536];
-  const std::string_view text(head, std::fread(head, 1, sizeof(head), file));
-  const bool failed = std::ferror(file) != 0;
-  std::fclose(file);
-  if (failed) return Error{ErrorCode::io, "cannot read it; a file is needed", path, {}};
-  const auto start = text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
-  if (start == std::string_view::npos || text.starts_with("\x1f\x8b") || text[start] == '[') return false;
-  if (begins_like_a_binary_trace(text)) return false;
-  if (begins_like_a_pickle(text)) return true;
-  if (text[start] != '{') {
-    return Error{ErrorCode::unsupported,
-                 "it begins neither like a trace nor like an annotation file; give it a trace (Chrome JSON, a recording, an "
-                 "Nsight Systems "
-                 "export) or annotations (JSON, pickle)",
-                 path, 0};
-  }
-  if (text.find("\"graphtag.annotations/") != std::string_view::npos) return true;
-  const auto quote = text.find('"', start);
-  return quote != std::string_view::npos && quote + 1 < text.size() &&
-         std::isdigit(static_cast<unsigned char>(text[quote + 1])) != 0;
-}
 
 std::string plain_value(const Json& value) {
   if (value.is_string()) return printable(value.get<std::string>());

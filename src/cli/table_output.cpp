@@ -7,6 +7,7 @@
 
 #include "base/version.h"
 #include "cli/exit_code.h"
+#include "cli/file_kind.h"
 #include "cli/messages.h"
 #include "cli/output_names.h"
 #include "cli/progress.h"
@@ -70,6 +71,7 @@ int print_rendered(const Rendered& rendered, std::optional<AtomicFile>& out, con
 }
 
 Result<OperationTable> read_with_progress(const std::string& trace, const TraceArguments& input, const Common& common) {
+  if (auto refused = refuse_annotations({trace}); !refused) return std::move(refused).error();
   auto sources = read_annotation_sources(input.annotations);
   if (!sources) return std::move(sources).error();
   Progress progress(std::filesystem::path(trace).filename().string(), common.quiet);

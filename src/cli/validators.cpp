@@ -19,6 +19,13 @@ bool is_between(const std::string& text, Number least, Number most) {
   return error == std::errc{} && end == text.data() + text.size() && value >= least && value <= most;
 }
 
+// Whether the verb was given -a.
+bool has_annotations(const CLI::App& app) {
+  const std::vector<CLI::App*> verbs = app.get_subcommands();
+  const CLI::Option* option = verbs.empty() ? nullptr : verbs.front()->get_option_no_throw("--annotations");
+  return option != nullptr && option->count() > 0;
+}
+
 }  // namespace
 
 CLI::Validator one_of(std::vector<std::string> values) {
@@ -54,7 +61,10 @@ CLI::Validator number_between(int least, int most) {
 std::string describe_failure(const CLI::App* app, const CLI::Error& error) {
   std::string what = error.what();
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
-    what = fmt::format("this was not expected: {}", fmt::join(app->remaining(true), " "));
+    const std::vector<std::string> rest = app->remaining(true);
+    what = fmt::format("this was not expected: {}", fmt::join(rest, " "));
+    const bool is_option = std::any_of(rest.begin(), rest.end(), [](const std::string& word) { return word.starts_with('-'); });
+    if (!is_option && has_annotations(*app)) what += " (each annotation file needs its own -a, or name their folder)";
   } else if (app->get_subcommands().empty()) {
     what = "a verb is needed, such as report";
   }

@@ -339,3 +339,48 @@ def test_messages_hold_no_control_characters_of_files_and_names(run, trace_files
         assert is_harmless(run(*words).stderr)
     (tmp_path / "résumé.json").write_text("")
     assert "résumé.json" in run("show", tmp_path / "résumé.json", code=3).stderr
+
+
+@pytest.mark.parametrize("verb", ["annotate", "report", "check"])
+def test_an_annotation_file_where_a_trace_is_needed(run, trace_files, tmp_path, verb):
+    trace, pickled = trace_files("all_reduce_rank0")
+    ours = tmp_path / "a.json"
+    ranked_annotations(ours, 0, "x")
+    theirs = tmp_path / "torch.json"
+    theirs.write_text(json.dumps({"8589934592": [{"name": "x"}]}))
+    out = ["-o", tmp_path / "out.json"] if verb == "annotate" else []
+    for annotations in (pickled, ours, theirs):
+        # As a shell writes -a *.json
+        said = [run(verb, annotations, *out, code=2), run(verb, trace, "-a", pickled, annotations, *out, code=2), run(verb, "-a", pickled, annotations, trace, *out, code=2)]
+        assert all("its own -a" in done.stderr and "folder" in done.stderr and done.stderr.count("\n") == 1 for done in said)
+    assert not (tmp_path / "out.json").exists()
+    said = run(verb, tmp_path / "none.json", tmp_path / "none2.json", *out, code=3 if verb == "annotate" else 2).stderr
+    assert "its own -a" not in said
+    text = run(verb, "--help").stdout
+    assert "--annotations FILE " in text and "FILE ..." not in text.split("Options:")[1]
+    # A trace that only speaks of annotation files.
+    trace = tmp_path / "t.json"
+    trace.write_text('{"traceEvents": [{"ph": "X", "name": "graphtag.annotations/1", "ts": 1, "dur": 1, "pid": 1, "tid": 1}]}')
+    run(verb, trace, *out)
+
+
+def test_a_folder_of_annotation_files_as_graphtag_auto_leaves_them(run, trace_files, tmp_path, source_dir):
+    trace, annotations = trace_files("two_phases")
+    shutil.copy(trace, tmp_path / "trace.json.gz")
+    for process in (1, 2):
+        shutil.copy(annotations, tmp_path / f"graphtag.{process}.annotations.json")
+    command = next(line for line in (source_dir / "docs/pytorch.md").read_text().splitlines() if line.startswith("graphtag annotate trace.json.gz -a . "))
+    assert "named 18 of 21 graphed records" in run(*command.split()[1:], cwd=tmp_path).stderr
+
+
+@pytest.mark.parametrize("name", ["x.pkl", "x.json"])
+@pytest.mark.parametrize("content", ["", " \n\t \n", "\ufeff"])
+def test_show_of_an_empty_file(run, tmp_path, name, content):
+    (tmp_path / name).write_text(content)
+    assert run("show", tmp_path / name, code=3).stderr == f"graphtag: {tmp_path / name}: the file is empty\n"
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_show_of_a_pipe_says_what_to_do(graphtag, trace_files, which):
+    done = subprocess.run([graphtag, "show", "/dev/stdin"], input=trace_files("two_phases")[which].read_bytes(), capture_output=True, timeout=60)
+    assert done.returncode == 2 and b"cannot be read twice" in done.stderr and b"write it to a file" in done.stderr
