@@ -160,7 +160,7 @@ void bind_answers(nb::module_& m) {
       },
       "[(node id, annotation, id of the graph that the exec graph was made from or 0)]");
   m.def(
-      "snapshot_file", [](const std::string& path) { check(gt_snapshot_file(path.data(), path.size())); }, nb::arg("path"));
+      "snapshot_file", [](const nb::bytes& path) { check(gt_snapshot_file(path.c_str(), path.size())); }, nb::arg("path"));
   m.def("snapshot_json", [] {
     const std::string text = take_text(
         [](char* buffer, std::size_t capacity, std::size_t* length) { return gt_snapshot_buffer(buffer, capacity, length); });

@@ -17,6 +17,9 @@ inline void check(gt_status status) {
   if (status != GT_OK) raise(status, gt_last_error());
 }
 
+// A message as a str: it may repeat a file name, which need not be UTF-8.
+nanobind::str text_of(const char* message);
+
 // A struct of graphtag.h that says its size, empty.
 template <typename Struct>
 Struct sized() {

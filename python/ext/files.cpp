@@ -13,8 +13,8 @@ namespace graphtag::python {
 void bind_files(nb::module_& m) {
   m.def(
       "read_annotation_file",
-      [](const std::string& path) {
-        const Result<AnnotationFile> file = read_annotation_file(path);
+      [](const nb::bytes& path) {
+        const Result<AnnotationFile> file = read_annotation_file(std::string(path.c_str(), path.size()));
         if (!file)
           raise(
               file.error().code == ErrorCode::io || file.error().code == ErrorCode::not_found ? GT_ERROR_IO : GT_ERROR_MALFORMED,

@@ -45,7 +45,7 @@ nb::dict to_dict(const gt_record_stats& stats) {
 void bind_record(nb::module_& m) {
   m.def(
       "record_begin",
-      [](const std::string& path, bool api, bool annotations, std::uint32_t buffer_count, std::uint32_t buffer_bytes,
+      [](const nb::bytes& path, bool api, bool annotations, std::uint32_t buffer_count, std::uint32_t buffer_bytes,
          std::uint32_t flush_ms, std::uint64_t max_bytes, const std::string& metadata) {
         auto options = sized<gt_record_options>();
         options.flags = (api ? 0U : GT_RECORD_NO_API) | (annotations ? GT_RECORD_ANNOTATIONS : 0U);
@@ -53,7 +53,7 @@ void bind_record(nb::module_& m) {
         options.buffer_bytes = buffer_bytes;
         options.flush_ms = flush_ms;
         options.max_bytes = max_bytes;
-        options.path = path.data();
+        options.path = path.c_str();
         options.path_length = path.size();
         if (!metadata.empty()) {
           options.metadata = metadata.data();
@@ -98,8 +98,7 @@ void bind_record(nb::module_& m) {
           const nb::gil_scoped_release release;
           status = gt_record_end(gt_recording{recording}, &stats);
         }
-        std::string message = status == GT_OK ? "" : gt_last_error();
-        return nb::make_tuple(status, message, to_dict(stats));
+        return nb::make_tuple(status, text_of(status == GT_OK ? "" : gt_last_error()), to_dict(stats));
       },
       nb::arg("recording"), "(gt_status, its message, the counts): it has ended whatever the status is.");
 }

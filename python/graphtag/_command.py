@@ -5,15 +5,14 @@ import json
 import os
 import shutil
 import subprocess
-from pathlib import Path
 from typing import Any, Iterable, Union
 
 from ._errors import Error, FileError, InvalidError
+from ._paths import Path
 from ._rows import Rows
 from ._warnings import warn
 
-_Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
-_Paths = Union[_Path, Iterable[_Path]]
+_Paths = Union[Path, Iterable[Path]]
 # Exit code of the command -> exception.
 _ERRORS = {2: InvalidError, 3: FileError}
 # Exit codes of check that are answers: its bound was missed, and cannot be judged.
@@ -32,8 +31,8 @@ _TABLES_TAKE_NO = {
 def command_path() -> str:
     """The path of the command: $GRAPHTAG_COMMAND, the package's own, or the one on PATH. FileNotFoundError if there is none."""
     asked_for = os.environ.get("GRAPHTAG_COMMAND")
-    own = Path(__file__).parent / "bin" / "graphtag"
-    found = asked_for or (str(own) if own.exists() else shutil.which("graphtag"))
+    own = os.path.join(os.path.dirname(__file__), "bin", "graphtag")
+    found = asked_for or (own if os.path.exists(own) else shutil.which("graphtag"))
     if not found:
         raise FileNotFoundError("the command graphtag is not in this package, and not on PATH: build the package with GRAPHTAG_COMMAND=ON")
     return found
@@ -86,7 +85,7 @@ def _run(verb: str, traces: _Paths, annotations: _Paths | None, options: dict[st
     return done.stdout, [line[len(_WARNING) :] for line in done.stderr.split("\n") if line.startswith(_WARNING)]
 
 
-def _table(verb: str, trace: _Path, annotations: _Paths | None, options: dict[str, Any], answers: tuple[int, ...] = ()) -> Rows:
+def _table(verb: str, trace: Path, annotations: _Paths | None, options: dict[str, Any], answers: tuple[int, ...] = ()) -> Rows:
     _refuse(verb, options, _TABLES_TAKE_NO)
     written, warnings = _run(verb, trace, annotations, {**options, "format": "json"}, answers)
     document = json.loads(written)
@@ -95,13 +94,13 @@ def _table(verb: str, trace: _Path, annotations: _Paths | None, options: dict[st
     return Rows(document["rows"], document)
 
 
-def write_named(traces: _Paths, output: _Path, annotations: _Paths | None, options: dict[str, Any]) -> list[str]:
+def write_named(traces: _Paths, output: Path, annotations: _Paths | None, options: dict[str, Any]) -> list[str]:
     """annotate() without its warnings, which it returns."""
     _refuse("annotate", options, _ANNOTATE_TAKES_NO)
     return _run("annotate", traces, annotations, {"out": os.fsdecode(output), **options})[1]
 
 
-def annotate(traces: _Paths, output: _Path, annotations: _Paths | None = None, **options: Any) -> None:
+def annotate(traces: _Paths, output: Path, annotations: _Paths | None = None, **options: Any) -> None:
     """Writes traces again with the names in, as `graphtag annotate`.
 
     `output` ends in .json, .json.gz, .pftrace or .pftrace.gz (a folder for several traces); `annotations` are files or folders of them. Options are
@@ -112,7 +111,7 @@ def annotate(traces: _Paths, output: _Path, annotations: _Paths | None = None, *
         warn(text)
 
 
-def report(trace: _Path, annotations: _Paths | None = None, **options: Any) -> Rows:
+def report(trace: Path, annotations: _Paths | None = None, **options: Any) -> Rows:
     """Where the GPU's time went, by region, as `graphtag report`: a row a region, times in ns.
 
     Options are the command's: view="tree", by=["bs"], where={"bs": 8}, sort="p95", top=10, skip_replays=1, min_pct=0.5; not `out` and
@@ -122,7 +121,7 @@ def report(trace: _Path, annotations: _Paths | None = None, **options: Any) -> R
     return _table("report", trace, annotations, options)
 
 
-def check(trace: _Path, annotations: _Paths | None = None, **options: Any) -> Rows:
+def check(trace: Path, annotations: _Paths | None = None, **options: Any) -> Rows:
     """How much of the graphed work has a name, and why the rest has none, as `graphtag check`: a row a graph.
 
     Options are the command's, as of report(). With a bound, min_time=0.95, rows.verdict is "passed", "failed" or "cannot judge", and

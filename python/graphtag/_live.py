@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from . import _ext
 from ._errors import Error
+from ._paths import Path
 from ._window import OBSERVERS
 
 
@@ -65,10 +66,10 @@ def resolve(node_id: int, time_ns: int | None = None) -> Resolution:
     return Resolution(dict(annotation), path, name)
 
 
-def snapshot(path: str | os.PathLike[str]) -> None:
+def snapshot(path: Path) -> None:
     """Writes everything recorded so far, destroyed graphs included, as an annotation file (graphtag.annotations/1): what
     `graphtag annotate -a` and report() read. The file appears whole or not at all. FileError where the system refuses it."""
-    _ext.snapshot_file(os.fspath(path))
+    _ext.snapshot_file(os.fsencode(path))
 
 
 def forget() -> None:

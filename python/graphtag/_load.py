@@ -7,6 +7,7 @@ import os
 from typing import Any, Iterator, Mapping
 
 from . import _ext
+from ._paths import Path
 
 # Bounds what a damaged file can make of a run: the ids of one graph.
 _NO_END = 0xFFFFFFFF
@@ -85,10 +86,10 @@ class AnnotationFile(Mapping[int, dict[str, Any]]):
         return sum(1 for _ in self)
 
 
-def load(path: str | os.PathLike[str]) -> AnnotationFile:
+def load(path: Path) -> AnnotationFile:
     """Reads an annotation file: graphtag's own, or a pickle or JSON file of torch.cuda.graph_annotations (a pickle is never run).
 
     Raises FileError where it cannot be read, InvalidError (a ValueError) with file and place where it is broken.
     """
-    text, file_format = _ext.read_annotation_file(os.fspath(path))
+    text, file_format = _ext.read_annotation_file(os.fsencode(path))
     return AnnotationFile(json.loads(text), file_format)

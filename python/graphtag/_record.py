@@ -8,6 +8,7 @@ from typing import Any, Mapping
 
 from . import _ext
 from ._errors import Error, from_status
+from ._paths import Path
 
 _STATES = ("running", "ended", "other-profiler", "failed")
 
@@ -20,8 +21,8 @@ def _named(stats: dict[str, Any]) -> dict[str, Any]:
 class Recording:
     """One recording. Made by record()."""
 
-    def __init__(self, path: str | os.PathLike[str], options: dict[str, Any]) -> None:
-        self.path = os.fspath(path)
+    def __init__(self, path: Path, options: dict[str, Any]) -> None:
+        self.path = os.fsdecode(path)
         self._options = options
         self._handle: int | None = None
         self._ended: dict[str, Any] | None = None
@@ -31,7 +32,7 @@ class Recording:
         cannot be made."""
         if self._handle is not None or self._ended is not None:
             raise RuntimeError("a recording begins once")
-        self._handle = _ext.record_begin(self.path, **self._options)
+        self._handle = _ext.record_begin(os.fsencode(self.path), **self._options)
         return self
 
     def flush(self, timeout_s: float = 10.0) -> None:
@@ -71,7 +72,7 @@ class Recording:
 
 
 def record(
-    path: str | os.PathLike[str],
+    path: Path,
     *,
     api: bool = True,
     annotations: bool = False,

@@ -1,5 +1,7 @@
 """Reports as rows, the command from Python, the stub, and what the package promises of its files."""
 import ast
+import os
+import shutil
 import warnings
 
 import fake_cuda
@@ -144,6 +146,40 @@ def test_options_that_would_take_the_answer_away_are_refused(tmp_path):
 def test_a_file_name_is_never_an_option(tmp_path):
     with pytest.raises(graphtag.FileError, match="--help"):
         graphtag.report("--help")
+
+
+@pytest.mark.parametrize("as_given", [os.fsdecode, os.fsencode])
+def test_a_file_name_need_not_be_utf8(tmp_path, as_given):
+    def path(name):
+        return as_given(os.fsencode(tmp_path) + b"/" + name)
+
+    shutil.copy(TRACE, path(b"trace\xff.json.gz"))
+    shutil.copy(NAMES, path(b"names\xff.pkl"))
+    graphtag.annotate(path(b"trace\xff.json.gz"), path(b"named\xff.json"), [path(b"names\xff.pkl")])
+    assert graphtag.report(path(b"named\xff.json")) == graphtag.report(TRACE, NAMES)
+    assert graphtag.check(path(b"trace\xff.json.gz"), path(b"names\xff.pkl")) == graphtag.check(TRACE, NAMES)
+    with pytest.warns(graphtag.TraceWarning, match="trace\N{REPLACEMENT CHARACTER}.json.gz: "):
+        graphtag.report(path(b"trace\xff.json.gz"))
+    assert dict(graphtag.load(path(b"names\xff.pkl"))) == dict(graphtag.load(NAMES))
+    graphtag.snapshot(path(b"own\xff.json"))
+    assert graphtag.load(path(b"own\xff.json")).format == "graphtag.annotations/1"
+    with graphtag.record(path(b"run\xff.pftrace"), annotations=True) as recording:
+        pass
+    assert recording.path == os.fsdecode(path(b"run\xff.pftrace")) and os.path.getsize(recording.path) == recording.stats["bytes_written"]
+    assert len(graphtag.load(path(b"run\xff.annotations.json"))) == 0
+
+    no_trace, no_folder = path(b"no\xff.json"), path(b"no\xff/x.pftrace")
+    for call in (
+        lambda: graphtag.report(no_trace),
+        lambda: graphtag.check(no_trace),
+        lambda: graphtag.annotate(no_trace, path(b"out\xff.json")),
+        lambda: graphtag.annotate(TRACE, path(b"no\xff/x.json"), NAMES),
+        lambda: graphtag.load(no_trace),
+        lambda: graphtag.snapshot(no_folder),
+        lambda: graphtag.record(no_folder).begin(),
+    ):
+        with pytest.raises(graphtag.FileError, match="no\N{REPLACEMENT CHARACTER}"):
+            call()
 
 
 def test_rows_with_different_keys_have_the_same_columns():

@@ -15,6 +15,7 @@ from typing import Any, Callable, Mapping
 import torch
 
 from .. import _command, _live
+from .._paths import Path
 from .._record import record
 from .._warnings import warn
 
@@ -33,15 +34,15 @@ def profiler_writes_node_ids() -> bool:
     return tuple(int(part) for part in version[:2]) >= _FIRST_WITH_NODE_IDS
 
 
-def _annotate(trace: str, path: str | os.PathLike[str], annotations: str | None, **options: Any) -> None:
+def _annotate(trace: str, path: Path, annotations: str | None, **options: Any) -> None:
     """Warnings call the trace, which nobody gets to see, by what is made of it."""
     for text in _command.write_named(trace, path, annotations, {"force": True, **options}):
-        warn(text.replace(trace, os.fspath(path), 1))
+        warn(text.replace(trace, os.fsdecode(path), 1))
 
 
 def export(
     prof: Any,
-    path: str | os.PathLike[str],
+    path: Path,
     *,
     annotations: Mapping[int, Any] | None = None,
     graph_lanes: str = "none",
@@ -73,7 +74,7 @@ def export(
 
 
 def trace_handler(
-    folder: str | os.PathLike[str], worker_name: str | None = None, use_gzip: bool = True, graph_lanes: str = "none"
+    folder: Path, worker_name: str | None = None, use_gzip: bool = True, graph_lanes: str = "none"
 ) -> Callable[[Any], None]:
     """For torch.profiler.profile(on_trace_ready=...): writes each trace, with the names in, to folder/WORKER.NS.pt.trace.json[.gz].
 
@@ -84,7 +85,7 @@ def trace_handler(
         os.makedirs(folder, exist_ok=True)
         worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
         name = f"{worker}.{time.time_ns()}.pt.trace.json" + (".gz" if use_gzip else "")
-        export(prof, os.path.join(os.fspath(folder), name), graph_lanes=graph_lanes)
+        export(prof, os.path.join(os.fsdecode(folder), name), graph_lanes=graph_lanes)
 
     return write
 
@@ -106,10 +107,10 @@ class profile:
     .pftrace of torch's profiler or with lanes, which are drawn to be looked at.
     """
 
-    def __init__(self, path: str | os.PathLike[str], graph_lanes: str = "none", **options: Any) -> None:
+    def __init__(self, path: Path, graph_lanes: str = "none", **options: Any) -> None:
         if graph_lanes not in _GRAPH_LANES:
             raise ValueError(f"graph_lanes must be one of {', '.join(map(repr, _GRAPH_LANES))}, not {graph_lanes!r}")
-        self.path = os.fspath(path)
+        self.path = os.fsdecode(path)
         self.profiler: Any = None  # the torch.profiler.profile, if it is that which runs
         self._lanes = graph_lanes
         self._options = options
