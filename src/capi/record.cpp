@@ -43,7 +43,7 @@ struct Session {
   std::unique_ptr<Recording> recording;
   std::string annotations_path;     // empty: not wanted
   std::atomic<bool> ending{false};  // gt_record_end has it
-  // With `stopping` held:
+  // With `changing` held:
   bool stopped = false;    // the file is whole and CUPTI is free, whoever saw to it
   bool came_back = false;  // of what stopped it
 };
@@ -53,7 +53,7 @@ std::atomic<Session*> current{nullptr};       // until it has ended
 std::atomic<Session*> accepting{nullptr};     // the same while it takes ranges and scopes
 ReaderGate gate;                              // around each use of these two
 std::atomic<Session*> of_parent{nullptr};     // in a child of fork(): leak checkers find it here
-std::mutex stopping;                          // around each end of `current`
+std::mutex changing;                          // around the begin of a session and each end of `current`
 std::atomic<std::uint32_t> last_serial{0};    // of recordings
 thread_local std::int64_t thread_number = 0;  // the operating system's, once asked for
 
@@ -82,7 +82,7 @@ void forget_in_child() {
   if (session != nullptr) of_parent.store(session);
   accepting.store(nullptr);
   gate.reset();
-  new (&stopping) std::mutex;  // whoever held it is not there
+  new (&changing) std::mutex;  // whoever held it is not there
   __atomic_store_n(&gt_active_recordings, 0, __ATOMIC_RELAXED);
   if (session != nullptr) session->recording->abandon_in_child();
   thread_number = 0;
@@ -207,7 +207,7 @@ gt_status did_not_come_back() {
   return fail(GT_ERROR_INTERNAL, "CUPTI did not come back within a minute; the end of the recording is missing");
 }
 
-// Makes its file whole and gives CUPTI back, once. With `stopping` held.
+// Makes its file whole and gives CUPTI back, once. With `changing` held.
 void stop_session(Session& session, RecordingState state) {
   if (session.stopped) return;
   accepting.store(nullptr);
@@ -220,7 +220,7 @@ void stop_session(Session& session, RecordingState state) {
 
 // Ends the session, and frees it if it can be. The caller has set `ending`.
 gt_status end_session(Session& session, gt_record_stats* stats) {
-  std::unique_lock lock(stopping);
+  std::unique_lock lock(changing);
   stop_session(session, RecordingState::ended);
   const bool came_back = session.came_back;
   if (stats != nullptr) put_counts(*session.recording, came_back ? session.recording->state() : RecordingState::failed, *stats);
@@ -242,9 +242,13 @@ gt_status end_session(Session& session, gt_record_stats* stats) {
 }
 
 void end_at_exit() {
-  Session* session = current.load();
-  if (session != nullptr && !session->ending.exchange(true))
-    static_cast<void>(guard([&] { return end_session(*session, nullptr); }));
+  Session* session = nullptr;
+  {
+    const ReaderGate::Pass pass(gate);
+    session = current.load();
+    if (session == nullptr || session->ending.exchange(true)) return;
+  }
+  static_cast<void>(guard([&] { return end_session(*session, nullptr); }));
 }
 
 void watch_process() {
@@ -255,6 +259,8 @@ void watch_process() {
 }
 
 gt_status begin_session(const gt_record_options& options, gt_recording& handle) {
+  // Whoever makes way meanwhile waits, and finds a session to stop.
+  const std::lock_guard lock(changing);
   Process& process = this_process();
   auto session = std::make_unique<Session>();
   RecordingOptions wanted;
@@ -377,13 +383,12 @@ gt_status gt_make_way(void) noexcept {
       const ReaderGate::Pass pass(gate);
       if (const Session* session = accepting.load()) name_calls(*session, AnnotationId::none);
     }
-    {
-      const std::lock_guard lock(stopping);
-      if (Session* session = current.load()) {
-        stop_session(*session, RecordingState::other_profiler);
-        if (!session->came_back) return did_not_come_back();
-      }
+    const std::lock_guard lock(changing);
+    if (Session* session = current.load()) {
+      stop_session(*session, RecordingState::other_profiler);
+      if (!session->came_back) return did_not_come_back();
     }
+    // With the lock: the subscription would be that of a recording which begins here.
     if (gt_active() != 0) this_process().recorder.make_way();
     return gt_status{GT_OK};
   });

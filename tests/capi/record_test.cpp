@@ -274,6 +274,42 @@ TEST_F(RecordTest, LeavesNoIdOnTheThreadThatMakesWay) {
   end(recording);
 }
 
+// Whoever makes way in the middle of it waits: no recording goes on without the subscription.
+TEST_F(RecordTest, MakesWayWhileItBegins) {
+  std::thread other;
+  cuda().activity().in_next_start([&] {
+    other = std::thread([] { EXPECT_EQ(gt_make_way(), GT_OK); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // enough for one that does not wait
+  });
+  const gt_recording recording = begin();
+  other.join();
+  EXPECT_FALSE(cuda().has_subscriber());
+  EXPECT_EQ(gt_recording_active(), 0);
+  EXPECT_EQ(end(recording).state, static_cast<gt_record_state>(GT_RECORD_OTHER_PROFILER));
+}
+
+TEST_F(RecordTest, ManyThreadsMakeWayWhileItBegins) {
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t) {
+    threads.emplace_back([&] {
+      while (!stop) EXPECT_EQ(gt_make_way(), GT_OK);
+    });
+  }
+  gt_record_options wanted = options();
+  wanted.buffer_count = 2;
+  wanted.buffer_bytes = 4096;
+  gt_range range{};
+  range.size = sizeof range;
+  for (int i = 0; i < 400 && !HasFailure(); ++i) {
+    end(begin(wanted));
+    EXPECT_EQ(gt_recording_active(), 0) << "round " << i;
+    EXPECT_EQ(gt_record_range(&range), GT_OK) << "and nobody takes it";
+  }
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+}
+
 TEST_F(RecordTest, ManyThreadsMakeWayWhileItEnds) {
   for (int i = 0; i < 20; ++i) {
     const gt_recording recording = begin();

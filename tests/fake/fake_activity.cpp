@@ -225,6 +225,11 @@ void FakeActivity::refuse_next_start() {
   refuse_ = true;
 }
 
+void FakeActivity::in_next_start(std::function<void()> happens) {
+  const std::lock_guard lock(mutex_);
+  in_next_start_ = std::move(happens);
+}
+
 void FakeActivity::hold_flushes(bool hold) {
   const std::lock_guard lock(mutex_);
   hold_ = hold;
@@ -246,7 +251,12 @@ std::uint64_t FakeActivity::dropped_in_all() const {
 }
 
 DriverResult FakeActivity::start(ActivityBuffers* buffers, ActivityKinds wanted, ActivityKinds* enabled) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  if (const auto happens = std::exchange(in_next_start_, nullptr)) {
+    lock.unlock();
+    happens();
+    lock.lock();
+  }
   if (std::exchange(refuse_, false)) return {DriverStatus::failed, 35};
   buffers_ = buffers;
   kinds_ = wanted;

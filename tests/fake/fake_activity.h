@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -66,6 +67,8 @@ class FakeActivity {
   void take_over();
   // The next start() is refused.
   void refuse_next_start();
+  // What happens elsewhere in the middle of the next start().
+  void in_next_start(std::function<void()> happens);
   // flush() does not come back while this is set.
   void hold_flushes(bool hold);
 
@@ -97,6 +100,7 @@ class FakeActivity {
   ActivityBuffers* buffers_ = nullptr;
   ActivityKinds kinds_;
   bool taken_over_ = false, keep_ = false, refuse_ = false, hold_ = false;
+  std::function<void()> in_next_start_;
   std::uint64_t dropped_ = 0, dropped_told_ = 0;
   struct Buffer {
     std::uint8_t* bytes = nullptr;
