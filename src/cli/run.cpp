@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string_view>
 
 #include "base/file.h"
 #include "cli/commands.h"
@@ -32,10 +33,14 @@ void install_signal_handlers() {
   }
 }
 
-// A closed standard stream would hand its number to the next file that is opened.
-void open_standard_streams() {
+// A closed standard stream would hand its number to the next file that is opened. What a verb writes to a closed output is an error,
+// also through the name /dev/stdout; a program that `run` starts may do as it likes.
+void open_standard_streams(bool runs_a_program) {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (fcntl(fd, F_GETFD) == -1) (void)open("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY);
+    if (fcntl(fd, F_GETFD) != -1) continue;
+    const bool takes_nothing = fd == STDOUT_FILENO && !runs_a_program;
+    if (takes_nothing && open("/dev/full", O_WRONLY) == fd) continue;
+    (void)open("/dev/null", fd == STDIN_FILENO || takes_nothing ? O_RDONLY : O_WRONLY);
   }
 }
 
@@ -59,13 +64,13 @@ int dispatch(const Arguments& arguments) {
 }  // namespace
 
 int run(int argc, const char* const* argv) {
-  open_standard_streams();
+  open_standard_streams(argc > 1 && std::string_view(argv[1]) == "run");
   install_signal_handlers();
   try {
     const auto parsed = parse_arguments(argc, argv);
     int code = std::holds_alternative<int>(parsed) ? std::get<int>(parsed) : dispatch(std::get<Arguments>(parsed));
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      code = fail({ErrorCode::io, "cannot write to standard output (is the disk full?)", {}, {}});
+      code = fail({ErrorCode::io, "cannot write to standard output (is it closed, or the disk full?)", {}, {}});
     }
     return code;
   } catch (const std::bad_alloc&) {

@@ -133,15 +133,17 @@ std::string plain_value(const Json& value) {
   return text;
 }
 
-void print_facts(const Json& facts, bool json) {
-  if (json) {
-    fmt::print("{}\n", facts.dump(2, ' ', false, Json::error_handler_t::replace));
-    return;
-  }
+std::string line(std::string_view key, std::string_view value) {
+  return fmt::format("{:24}{}\n", key, value);
+}
+
+std::string facts_text(const Json& facts, bool json) {
+  if (json) return facts.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  std::string text;
   for (const auto& [key, value] : facts.items()) {
-    if (key == "problems") continue;
-    fmt::print("{:24}{}\n", key, plain_value(value));
+    if (key != "problems") text += line(key, plain_value(value));
   }
+  return text;
 }
 
 }  // namespace
@@ -154,7 +156,7 @@ int run_show(const ShowArguments& arguments, const Common& common) {
   if (*annotations) {
     const auto file = read_annotation_file(arguments.file);
     if (!file) return fail(file.error());
-    print_facts(describe_annotation_file(*file, size_bytes), arguments.json);
+    std::fputs(facts_text(describe_annotation_file(*file, size_bytes), arguments.json).c_str(), stdout);
     return kOk;
   }
   Progress progress(std::filesystem::path(arguments.file).filename().string(), common.quiet);
@@ -167,10 +169,11 @@ int run_show(const ShowArguments& arguments, const Common& common) {
   if (!read) return fail(read.error());
   Json facts = counter.describe(*read, size_bytes);
   facts["problems"] = problems_json(read->problems);
-  print_facts(facts, arguments.json);
+  std::string text = facts_text(facts, arguments.json);
   if (!arguments.json) {
-    for (const auto& line : describe(read->problems)) fmt::print("{:24}{}\n", "problem", printable(line));
+    for (const auto& problem : describe(read->problems)) text += line("problem", printable(problem));
   }
+  std::fputs(text.c_str(), stdout);
   return kOk;
 }
 

@@ -1,4 +1,5 @@
 """Standard streams that are full, closed, or whose reader is gone."""
+import json
 import os
 import signal
 import subprocess
@@ -75,3 +76,30 @@ def test_a_reader_that_is_gone_leaves_no_half_written_file(graphtag, trace_files
     with gone() as stream:
         run_with(graphtag, "report", trace, "-a", annotations, "--format", "tsv", "-o", tmp_path / "x.tsv", stderr=stream)
     assert not list(tmp_path.glob("*.tmp"))
+
+
+def big_annotations(folder):
+    """Of more keys than a buffer of standard output holds."""
+    path = folder / "a.json"
+    path.write_text(json.dumps({"schema": "graphtag.annotations/1", "producer": {"tool": "t"}, "annotations": [{"object": {f"key{n}": 1 for n in range(5000)}}], "graphs": [], "execs": []}))
+    return path
+
+
+def verbs_that_print(trace_files, folder):
+    trace, annotations = trace_files("two_phases")
+    return [("report", trace, "-a", annotations), ("check", trace), ("show", trace), ("show", big_annotations(folder)), ("show", big_annotations(folder), "--json"), ("completion", "bash"),
+            ("--help",), ("report", "--help"), ("--version",), ("annotate", trace, "-a", annotations, "--format", "chrome", "-o", "/dev/stdout"), ("report", trace, "-o", "/dev/stdout")]
+
+
+@pytest.mark.parametrize("stdout", ["1>&-", "1>/dev/full"])
+@pytest.mark.parametrize("number", range(11))
+def test_output_that_goes_nowhere_is_an_error(graphtag, trace_files, tmp_path, stdout, number):
+    words = verbs_that_print(trace_files, tmp_path)[number]
+    done = subprocess.run(["bash", "-c", f'exec "$@" {stdout}', "bash", graphtag, *map(str, words)], stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode == 3 and "stdout" in done.stderr.replace("standard output", "stdout") and "mistake" not in done.stderr
+
+
+def test_closed_output_harms_nothing_where_nothing_is_printed(graphtag, trace_files, tmp_path):
+    trace, annotations = trace_files("two_phases")
+    for words in (("annotate", trace, "-a", annotations, "-o", tmp_path / "x.json"), ("report", trace, "-o", tmp_path / "x.tsv"), ("run", "-o", tmp_path, "--", "sh", "-c", "echo text")):
+        assert subprocess.run(["bash", "-c", 'exec "$@" 1>&- 2>&-', "bash", graphtag, *map(str, words)], timeout=60).returncode == 0
