@@ -251,7 +251,7 @@ GT_API gt_status gt_link_exec_id(const void* exec, uint32_t graph_id) GT_NOEXCEP
 GT_API gt_status gt_destroyed(uint32_t graph_or_exec_id) GT_NOEXCEPT;
 
 /* Says which graphs are the bodies of a conditional node, in order, where no callback told. Call it when they are made, before
- * they are filled. */
+ * they are filled. A graph that holds the node, or that another node has, is GT_ERROR_INVALID_ARGUMENT. */
 GT_API gt_status gt_link_body(const void* node, const void* const* bodies, size_t body_count) GT_NOEXCEPT;
 
 /* ---- Answers ---- */

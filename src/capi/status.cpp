@@ -92,6 +92,9 @@ gt_status from_record_status(RecordStatus status, std::string_view what) noexcep
       return say(GT_ERROR_WRONG_THREAD, " must be ended on the thread on which it began");
     case RecordStatus::refused:
       return say(GT_ERROR_REFUSED, " is not known to CUDA");
+    case RecordStatus::not_a_body:
+      return say(GT_ERROR_INVALID_ARGUMENT,
+                 " is no body: it holds the node, or another node has it; give the graphs that CUDA made for the node");
     case RecordStatus::out_of_memory:
       return fail(GT_ERROR_OUT_OF_MEMORY, "out of memory");
   }

@@ -28,6 +28,7 @@ void BoundaryObserver::stop() noexcept {
   graphs_.clear();
   capturing_.clear();
   bodies_.clear();
+  holders_.clear();
 }
 
 void BoundaryObserver::set_all_streams(bool all) noexcept {
@@ -225,11 +226,19 @@ void BoundaryObserver::drop_ended_graphs() {
   });
 }
 
-void BoundaryObserver::link_bodies(ThreadState& thread, NodeId node, std::span<const GraphHandle> handles,
+bool BoundaryObserver::link_bodies(ThreadState& thread, NodeId node, std::span<const GraphHandle> handles,
                                    std::span<const GraphId> ids) noexcept {
   const std::lock_guard lock(mutex_);
+  const bool all_free = std::all_of(ids.begin(), ids.end(), [&](GraphId id) {
+    const auto held = holders_.find(id);
+    return held == holders_.end() || held->second == node;
+  });
+  if (!all_free) return false;
   try {
     if (driver_ != nullptr) read(thread);
+    Bodies& bodies = bodies_[node];
+    for (const GraphId id : bodies.ids) holders_.erase(id);
+    bodies = {{handles.begin(), handles.end()}, {ids.begin(), ids.end()}};
     const auto holding = graphs_.find(node.graph());
     const ThreadKey creator = holding == graphs_.end() ? ThreadKey{} : holding->second.creator;
     for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -239,13 +248,17 @@ void BoundaryObserver::link_bodies(ThreadState& thread, NodeId node, std::span<c
         entry->second.creator = creator;
         registry_->graph_created(ids[i], unix_time_ns());
       }
+      holders_[ids[i]] = node;
       registry_->conditional_body(node, static_cast<std::uint32_t>(i), ids[i]);
     }
-    if (holding != graphs_.end()) holding->second.conditionals.push_back(node);
-    bodies_[node] = {{handles.begin(), handles.end()}, {ids.begin(), ids.end()}};
+    if (holding != graphs_.end()) {
+      std::vector<NodeId>& conditionals = holding->second.conditionals;
+      if (std::find(conditionals.begin(), conditionals.end(), node) == conditionals.end()) conditionals.push_back(node);
+    }
   } catch (...) {
     failures_.fetch_add(1, std::memory_order_relaxed);
   }
+  return true;
 }
 
 bool BoundaryObserver::link_exec(ThreadState& thread, const Driver& driver, GraphId exec, GraphHandle graph,

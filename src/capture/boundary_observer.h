@@ -58,8 +58,8 @@ class BoundaryObserver {
 
   // `exec` was made from `graph`, or updated with it. False: the driver refused.
   bool link_exec(ThreadState& thread, const Driver& driver, GraphId exec, GraphHandle graph, bool numbering_checked) noexcept;
-  // Reads a boundary first, so that the capture that the bodies belong to is known.
-  void link_bodies(ThreadState& thread, NodeId node, std::span<const GraphHandle> bodies, std::span<const GraphId> ids) noexcept;
+  // Reads a boundary first, so that the capture that the bodies belong to is known. False: another node has one of them.
+  bool link_bodies(ThreadState& thread, NodeId node, std::span<const GraphHandle> bodies, std::span<const GraphId> ids) noexcept;
 
   std::uint64_t boundaries_read() const noexcept { return boundaries_read_.load(std::memory_order_relaxed); }
   std::uint64_t failures() const noexcept { return failures_.load(std::memory_order_relaxed); }
@@ -132,6 +132,7 @@ class BoundaryObserver {
     std::vector<GraphId> ids;
   };
   std::map<NodeId, Bodies> bodies_;                             // conditional -> its bodies, as linked by hand
+  std::map<GraphId, NodeId> holders_;                           // body -> conditional
   boost::unordered_flat_map<std::uint32_t, LinkedExec> execs_;  // exec id -> as it was linked
 };
 

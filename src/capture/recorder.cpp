@@ -301,11 +301,14 @@ RecordStatus Recorder::link_bodies(NodeHandle node, std::span<const GraphHandle>
     std::vector<GraphId> ids(bodies.size());
     for (std::size_t i = 0; i < bodies.size(); ++i) {
       if (!driver.graph_id(bodies[i], ids[i]).ok()) return RecordStatus::refused;
+      // CUDA makes a body after the graph that holds it, so that no circle gets past this.
+      if (ids[i].value <= id.graph().value || std::find(ids.begin(), ids.begin() + i, ids[i]) != ids.begin() + i)
+        return RecordStatus::not_a_body;
     }
     if (state.mode.load() == Mode::callbacks) {
       state.callbacks.link_bodies(id, ids);
-    } else {
-      state.boundary.link_bodies(*thread, id, bodies, ids);
+    } else if (!state.boundary.link_bodies(*thread, id, bodies, ids)) {
+      return RecordStatus::not_a_body;
     }
     return RecordStatus::ok;
   } catch (const std::bad_alloc&) {

@@ -31,6 +31,7 @@ enum class RecordStatus : std::uint8_t {
   no_scope,        // an end without a begin
   wrong_thread,    // a scope is ended on the thread on which it began
   refused,         // the driver did not know the graph, node or exec graph
+  not_a_body,      // a graph that holds the node, or that another node holds
   out_of_memory,
 };
 

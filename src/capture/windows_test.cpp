@@ -260,5 +260,37 @@ TEST(Boundaries, WrongHandlesAreRefused) {
   EXPECT_EQ(rec.recorder.link_bodies(node, {&nothing, 1}), RecordStatus::refused);
 }
 
+// A circle, or a body that is reached in many ways, would be walked for ever.
+TEST(Boundaries, OnlyAConditionalsOwnBodiesAreLinked) {
+  for (const ObserverChoice choice : {ObserverChoice::boundary, ObserverChoice::callbacks}) {
+    Recording rec;
+    const StreamHandle stream = rec.cuda.stream_create();
+    rec.open(choice, {stream});
+    rec.cuda.begin_capture(stream);
+    const Conditional first = rec.cuda.launch_conditional(stream, 2), second = rec.cuda.launch_conditional(stream, 1);
+    CaptureInfo info;
+    ASSERT_TRUE(rec.cuda.driver().capture_info(stream, info).ok());
+    const auto link = [&](NodeHandle node, std::vector<GraphHandle> bodies) { return rec.recorder.link_bodies(node, bodies); };
+    EXPECT_EQ(link(first.node, {info.graph}), RecordStatus::not_a_body);
+    EXPECT_EQ(link(first.node, {first.bodies[0], first.bodies[0]}), RecordStatus::not_a_body);
+    EXPECT_EQ(link(first.node, first.bodies), RecordStatus::ok);
+    EXPECT_EQ(link(first.node, first.bodies), RecordStatus::ok) << "again is no fault";
+    if (choice == ObserverChoice::boundary) {
+      EXPECT_EQ(link(second.node, {first.bodies[1]}), RecordStatus::not_a_body);
+    }
+    EXPECT_EQ(link(second.node, second.bodies), RecordStatus::ok);
+    const NodeHandle inner = rec.cuda.add_node(first.bodies[0], NodeType::conditional, {}, 0);
+    EXPECT_EQ(link(inner, {info.graph}), RecordStatus::not_a_body);
+    EXPECT_EQ(link(inner, {first.bodies[0]}), RecordStatus::not_a_body);
+    rec.begin("goes on");
+    rec.cuda.launch(stream, NodeType::kernel, 1);
+    rec.end();
+    const GraphHandle graph = rec.cuda.end_capture(stream);
+    const ExecHandle exec = rec.cuda.instantiate(graph);
+    EXPECT_EQ(rec.recorder.link_exec(exec, graph), RecordStatus::ok);
+    EXPECT_EQ(rec.names(exec).at(1), "goes on");
+  }
+}
+
 }  // namespace
 }  // namespace graphtag
