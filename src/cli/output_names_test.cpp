@@ -43,6 +43,22 @@ TEST(OutputNames, SeveralTracesKeepTheirNamesInAFolder) {
                                                  {"out/r2.pftrace.gz", perfetto, true}}));
 }
 
+TEST(OutputNames, RecordingsAndExportsGetAnEndingOfTheFormat) {
+  const std::vector<std::string> traces{"a.json.gz", "b.pftrace", "c.pftrace.gz", "d.sqlite"};
+  const auto chrome_ones = plan_outputs(traces, "out", "");
+  ASSERT_TRUE(chrome_ones.ok());
+  EXPECT_EQ(*chrome_ones, (std::vector<Output>{{"out/a.json.gz", chrome, true},
+                                               {"out/b.json", chrome, false},
+                                               {"out/c.json.gz", chrome, true},
+                                               {"out/d.sqlite.json", chrome, false}}));
+  const auto perfetto_ones = plan_outputs(traces, "out", "perfetto");
+  ASSERT_TRUE(perfetto_ones.ok());
+  EXPECT_EQ(*perfetto_ones, (std::vector<Output>{{"out/a.pftrace.gz", perfetto, true},
+                                                 {"out/b.pftrace", perfetto, false},
+                                                 {"out/c.pftrace.gz", perfetto, true},
+                                                 {"out/d.sqlite.pftrace", perfetto, false}}));
+}
+
 TEST(OutputNames, OneTraceIntoAnExistingFolder) {
   const std::string folder = ::testing::TempDir();
   const auto planned = plan_outputs({"a/r0.json.gz"}, folder, "");
