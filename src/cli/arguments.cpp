@@ -190,8 +190,7 @@ void add_run(CLI::App& verb, RunArguments& run) {
   verb.prefix_command();
   verb.add_option("-o,--out", run.out,
                   "Where the files go: a folder, or a file that ends with .pftrace (further processes get names beside it); else "
-                  "the folder "
-                  "you are in")
+                  "the folder you are in")
       ->type_name("OUT");
   const auto add_duration = [&verb](const char* name, auto& ms, const char* description) {
     verb.add_option_function<std::string>(
@@ -223,7 +222,7 @@ void add_run(CLI::App& verb, RunArguments& run) {
               throw CLI::ValidationError("--max-size", "'" + text + "' is not a size of 1M or more, such as 500M");
             run.max_bytes = *bytes;
           },
-          "Keep the newest so many bytes of each process's trace, in a ring of files")
+          "Keep the newest so many bytes of each process's trace, in a ring of files NAME.1.pftrace, NAME.2.pftrace ..")
       ->type_name("SIZE");
   verb.add_option_function<std::string>(
           "--buffers",
@@ -307,7 +306,9 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
       "Use annotation files that do not fit the trace; annotate anew what is annotated already");
   annotate_verb
       ->add_option("-o,--out", annotate.out,
-                   "What to write: X.json, X.json.gz, X.pftrace, X.pftrace.gz; with several traces, a folder")
+                   "What to write: X.json, X.json.gz, X.pftrace, X.pftrace.gz; or, and with several traces always, a folder, in "
+                   "which names stay "
+                   "and endings follow --format (chrome if not given: x.pftrace becomes x.json, x.sqlite becomes x.sqlite.json)")
       ->required()
       ->type_name("OUT");
   annotate_verb->add_option("--format", annotate.format, "Chrome JSON or Perfetto, where the name of OUT does not tell")

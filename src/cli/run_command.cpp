@@ -39,6 +39,13 @@ Result<std::string> find_library() {
                {}};
 }
 
+// With --max-size: the segments of one process, as a shell finds them.
+std::string segments_of(const std::string& trace) {
+  const std::size_t stem =
+      trace.ends_with(run::kTraceSuffix) ? trace.size() - std::string_view(run::kTraceSuffix).size() : trace.size();
+  return trace.substr(0, stem) + ".*" + trace.substr(stem);
+}
+
 // The library that an injection variable names, unless it is ours (a run within a run).
 std::string next_library(const char* variable, const std::string& ours) {
   const char* value = std::getenv(variable);
@@ -52,6 +59,17 @@ Result<std::string> prepare_out(const std::string& out) {
   std::error_code error;
   const fs::path path = fs::absolute(out.empty() ? "." : out, error).lexically_normal();
   const bool is_file = out.ends_with(run::kTraceSuffix);
+  for (const std::string_view ending : {".json", ".json.gz", ".pftrace.gz"}) {
+    // A trace is what is meant, and that it cannot be.
+    if (out.ends_with(ending) && !fs::is_directory(path, error)) {
+      return Error{
+          ErrorCode::invalid_argument,
+          "recordings are .pftrace files: name one that ends so, or a folder (with a / at its end); graphtag annotate makes "
+          "others of it",
+          out,
+          {}};
+    }
+  }
   const fs::path folder = is_file ? path.parent_path() : path;
   fs::create_directories(folder, error);
   if (error) {
@@ -121,7 +139,7 @@ std::string percent(std::uint64_t part, std::uint64_t whole) {
 // What one process did, once: when its recording ends before the program does, else at the end.
 class Reporter {
  public:
-  Reporter(const RunControl& control, bool quiet) : control_(&control), quiet_(quiet) {}
+  Reporter(const RunControl& control, bool is_ring, bool quiet) : control_(&control), is_ring_(is_ring), quiet_(quiet) {}
 
   void tick() {
     if (control_->news() == seen_) return;
@@ -154,7 +172,7 @@ class Reporter {
     if (!said_.insert(&process).second) return;
     const auto state = static_cast<run::State>(process.state.load());
     const auto pid = process.pid.load();
-    const std::string trace = process.trace;
+    const std::string trace = is_ring_ ? segments_of(process.trace) : process.trace;
     switch (state) {
       case run::State::none:
         return;
@@ -231,7 +249,7 @@ class Reporter {
   }
 
   const RunControl* control_;
-  const bool quiet_;
+  const bool is_ring_, quiet_;
   std::uint32_t seen_ = 0;
   std::set<const run::Process*> said_;
 };
@@ -271,7 +289,7 @@ int run_run(const RunArguments& arguments, const Common& common) {
   const auto control = RunControl::create();
   if (!control) return fail(control.error());
 
-  Reporter reporter(**control, common.quiet);
+  Reporter reporter(**control, arguments.max_bytes != 0, common.quiet);
   ProgramHooks hooks;
   hooks.tick = [&] { reporter.tick(); };
   hooks.before_deadly_signal = [&] {

@@ -1,4 +1,5 @@
 """`graphtag run` over programs that use a false CUDA (tests/inject/cuda_program.cpp), as a user starts it."""
+import glob
 import json
 import os
 import pty
@@ -213,6 +214,17 @@ def test_a_file_where_a_folder_is_needed(run, tmp_path, out):
     assert (tmp_path / "file").read_text() == "mine"
 
 
+@pytest.mark.parametrize("name", ["app.json", "app.json.gz", "app.pftrace.gz"])
+def test_a_trace_that_a_recording_cannot_be(run, tmp_path, name):
+    said = run("run", "-o", tmp_path / name, "--", "touch", tmp_path / "ran", code=2).stderr
+    assert str(tmp_path / name) in said and ".pftrace" in said and "a folder" in said and said.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+    # A folder that is meant as one.
+    run("run", "-o", f"{tmp_path / name}/", "--", "true")
+    run("run", "-o", tmp_path / name, "--", "true")
+    assert (tmp_path / name).is_dir()
+
+
 def test_a_delay_that_is_longer_than_the_program(record):
     done = record(*DECODE, options=["--delay", "1h"])
     assert "recording never began" in done.stderr and not done.traces
@@ -277,6 +289,15 @@ def test_max_size_keeps_the_newest(record):
     assert len(done.traces) > 1 and sum(trace.stat().st_size for trace in done.traces) < 2 << 20
     assert all(".pftrace" in trace.name and trace.name.split(".")[-2].isdigit() for trace in done.traces)
     assert "segments were deleted" in done.stderr
+    named = {line.split(": ")[-2] for line in done.stderr.splitlines() if ".pftrace" in line}
+    assert len(named) == 1 and sorted(glob.glob(named.pop())) == list(map(str, done.traces)), "the names of what is there"
+
+
+def test_max_size_of_one_file_that_is_named(graphtag, tmp_path):
+    command = [graphtag, "run", "-o", tmp_path / "ms.pftrace", "--max-size", "1M", "--", FAKE / "cuda_program", *DECODE]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment())
+    assert f"{tmp_path}/ms.*.pftrace: 6 kernels" in done.stderr and f"{tmp_path}/ms.pftrace" not in done.stderr
+    assert [path.name for path in tmp_path.glob("*.pftrace")] == ["ms.1.pftrace"]
 
 
 # --- signals
