@@ -19,7 +19,7 @@
  * out. CUDA's own handles (CUgraph, CUgraphExec, CUgraphNode, CUstream; the runtime's are the same) are handed to CUDA as they
  * are, so they must be live ones. C11 or C++11 and newer.
  *
- * After fork() a child begins anew: no window, no scope, no graph, no recording, and annotation handles of its own.
+ * After fork() a child begins anew: no window, no scope, no graph, no recording, and handles of its own.
  */
 #ifndef GRAPHTAG_GRAPHTAG_H
 #define GRAPHTAG_GRAPHTAG_H

@@ -15,6 +15,9 @@ namespace {
 
 enum class Mode : std::uint8_t { off, callbacks, boundary };
 
+// In the process: a child of fork() gives out none that its parent had.
+std::atomic<std::uint64_t> last_window{0};
+
 // A scope's handle: the number of its thread, and the scope's own on that thread.
 constexpr int kSerialBits = 40;
 constexpr std::uint64_t kSerialMask = (std::uint64_t{1} << kSerialBits) - 1;
@@ -67,7 +70,7 @@ struct Recorder::State {
 
   mutable std::mutex mutex;                                  // of opening and closing, and of what follows
   boost::unordered_flat_map<std::uint64_t, Window> windows;  // id -> window
-  std::uint64_t last_window = 0;
+  std::uint64_t windows_opened = 0;
 };
 
 Recorder::Recorder(Driver driver, Registry& registry, bool numbering_checked, std::uint32_t* active_windows)
@@ -142,7 +145,8 @@ RecordStatus Recorder::open_window(const WindowOptions& options, WindowId& windo
       status = state.start_callbacks();
     }
     if (status != RecordStatus::ok) return status;
-    const std::uint64_t id = ++state.last_window;
+    const std::uint64_t id = last_window.fetch_add(1, std::memory_order_relaxed) + 1;
+    ++state.windows_opened;
     state.windows[id] = {observes, options.all_streams};
     state.update_streams();
     if (state.mode.load() == Mode::boundary) {
@@ -335,7 +339,7 @@ RecorderCounters Recorder::counters() const noexcept {
   RecorderCounters counters;
   {
     const std::lock_guard lock(state.mutex);
-    counters.windows_opened = state.last_window;
+    counters.windows_opened = state.windows_opened;
   }
   counters.scopes_begun = state.threads.scopes_begun();
   counters.nodes_seen = state.threads.nodes_seen();

@@ -16,6 +16,7 @@ constinit thread_local std::uint64_t current_table = 0;
 constinit thread_local ThreadState* current_state = nullptr;
 constinit thread_local bool ended = false;
 
+// A thread has another number in each table: the one that survives fork() gets a new one, so that no handle is its parent's.
 std::uint32_t next_owner() noexcept {
   static std::atomic<std::uint32_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -30,7 +31,6 @@ struct Reaper {
     ThreadState* state;
   };
   std::vector<Place> places;
-  const std::uint32_t owner = next_owner();
 
   ~Reaper() {
     ended = true;
@@ -89,13 +89,14 @@ ThreadState* ThreadTable::attach() noexcept {
     auto place = std::find_if(mine.places.begin(), mine.places.end(), [&](const auto& met) { return met.table == number_; });
     if (place == mine.places.end()) {
       mine.places.reserve(mine.places.size() + 1);
+      const std::uint32_t owner = next_owner();
       const std::lock_guard lock(places_->mutex);
       auto free = std::find_if(places_->states.begin(), places_->states.end(),
-                               [&](const auto& state) { return state->scopes.take(mine.owner); });
+                               [&](const auto& state) { return state->scopes.take(owner); });
       if (free == places_->states.end()) {
         places_->states.push_back(std::make_unique<ThreadState>());
         free = std::prev(places_->states.end());
-        static_cast<void>((*free)->scopes.take(mine.owner));
+        static_cast<void>((*free)->scopes.take(owner));
       }
       (*free)->start();
       mine.places.push_back({number_, places_, free->get()});

@@ -21,6 +21,12 @@ DriverResult from_cupti(std::int32_t code) {
   }
 }
 
+// If CUPTI refuses it, it has no such subscription any more, or else it refuses ours too, and says why.
+void RealDriver::State::release_parents() noexcept {
+  void* handle = of_parent.exchange(nullptr);
+  if (handle != nullptr) static_cast<void>(get<std::int32_t (*)(void*)>(Entry::cupti_unsubscribe)(handle));
+}
+
 namespace {
 
 using State = RealDriver::State;
@@ -248,6 +254,7 @@ DriverResult subscribe(void* self, GraphObserver* observer, GraphEventSet events
   State& state = state_of(self);
   if (!state.facts.can_subscribe) return kMissing;
   if (state.subscriber.load() != nullptr) return {DriverStatus::busy, vendor::kCuptiMultipleSubscribers};
+  state.release_parents();
   const auto cupti_subscribe = state.get<std::int32_t (*)(void**, vendor::CallbackFunction, void*)>(Entry::cupti_subscribe);
   void* handle = nullptr;
   DriverResult result = from_cupti(cupti_subscribe(&handle, on_callback, self));

@@ -1,12 +1,24 @@
 #include "driver/real_driver.h"
 
+#include <pthread.h>
+
+#include <atomic>
 #include <mutex>
+#include <new>
 
 #include "driver/library_search.h"
 #include "driver/real_state.h"
 #include "driver/vendor.h"
 
 namespace graphtag {
+namespace {
+
+std::mutex searching;  // of writing these
+std::atomic<const RealDriver*> found{
+    nullptr};  // never freed: callbacks and other threads may use a driver while the process exits
+std::uint64_t searched_at = 0;
+
+}  // namespace
 
 RealDriver::RealDriver() : state_(std::make_unique<State>()) {
   state_->load();
@@ -17,18 +29,35 @@ RealDriver::~RealDriver() {
   if (state_->subscriber.load() != nullptr) static_cast<void>(state_.release());
 }
 
+void RealDriver::State::start_anew() noexcept {
+  observer.store(nullptr);
+  if (void* handle = subscriber.exchange(nullptr)) of_parent.store(handle);
+  new (&turns) InstantiationTurns;  // whose turn it was, and who waited for it, is not there
+}
+
+void RealDriver::start_anew() noexcept {
+  new (&searching) std::mutex;  // the same
+  if (const RealDriver* known = found.load()) known->state_->start_anew();
+}
+
 const RealDriver& RealDriver::of_process() {
-  // Never freed: callbacks and other threads may use a driver while the process exits.
-  static std::mutex* mutex = new std::mutex;
-  static const RealDriver* current = nullptr;
-  static std::uint64_t searched_at = 0;
-  const std::lock_guard lock(*mutex);
+  const RealDriver* known = found.load(std::memory_order_acquire);
+  if (known != nullptr && known->facts().can_ask_ids) return *known;
+  static std::atomic<bool> watching{false};
+  if (!watching.exchange(true)) pthread_atfork(nullptr, nullptr, &start_anew);
+  const std::lock_guard lock(searching);
+  known = found.load();
   const std::uint64_t mapped = libraries_ever_mapped();
-  if (current == nullptr || (!current->facts().can_ask_ids && mapped != searched_at)) {
-    current = new RealDriver;
+  if (known == nullptr || (!known->facts().can_ask_ids && mapped != searched_at)) {
+    known = new RealDriver;
     searched_at = libraries_ever_mapped();
+    found.store(known, std::memory_order_release);
   }
-  return *current;
+  return *known;
+}
+
+void RealDriver::release_parents_subscription() noexcept {
+  if (const RealDriver* known = found.load(std::memory_order_acquire)) known->state_->release_parents();
 }
 
 Driver RealDriver::driver() const {
@@ -53,6 +82,7 @@ SubscriptionFacts RealDriver::try_subscription() const {
     facts.state = SubscriptionFacts::State::held_by_us;
     return facts;
   }
+  state_->release_parents();
   const auto nothing = [](void*, std::uint32_t, std::uint32_t, const void*) {};
   void* handle = nullptr;
   std::int32_t code = 0;

@@ -54,8 +54,10 @@ struct SubscriptionFacts {
 class RealDriver {
  public:
   // The process's own, searched at the first call. While it cannot ask ids, later calls search again if libraries were mapped
-  // since. What it returned stays valid for good.
+  // since. What it returned stays valid for good. A child of fork() has its parent's, with no subscription.
   static const RealDriver& of_process();
+  // In a child of fork() CUPTI has the parent's subscription until this, or until one is taken. Searches for nothing.
+  static void release_parents_subscription() noexcept;
 
   // A search of its own, for tests.
   RealDriver();
@@ -74,6 +76,8 @@ class RealDriver {
   struct State;
 
  private:
+  static void start_anew() noexcept;  // in a child of fork()
+
   std::unique_ptr<State> state_;
 };
 

@@ -15,6 +15,7 @@ struct RealDriver::State {
   DriverFacts facts;
   std::atomic<GraphObserver*> observer{nullptr};
   std::atomic<void*> subscriber{nullptr};  // CUPTI's handle; one at a time
+  std::atomic<void*> of_parent{nullptr};   // in a child of fork(): its parent's, which CUPTI has here too until it is given back
 
   // Of activity (real_activity.cpp).
   std::atomic<ActivityBuffers*> buffers{nullptr};
@@ -34,6 +35,10 @@ struct RealDriver::State {
 
   // Finds the libraries and their functions, and tries them (library_load.cpp).
   void load();
+  // In a child of fork(): the parent's observer is told nothing here, and no other thread is inside anything. Calls nothing of CUPTI's.
+  void start_anew() noexcept;
+  // Gives the parent's subscription back, as CUPTI has room for one.
+  void release_parents() noexcept;
 
  private:
   void look_up(Library library, void* handle);

@@ -1,6 +1,7 @@
 // libcupti.so.13 over the process's FakeCuda: ids, and the subscription with its callbacks in CUPTI's own layouts.
 #include <atomic>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "driver/vendor.h"
@@ -113,6 +114,11 @@ Subscriber& subscriber() {
 extern "C" {
 
 std::int32_t cuptiGetVersion(std::uint32_t* version) {
+  fake::HeldCall& call = fake::version_call();
+  while (call.held) {
+    call.inside = true;
+    std::this_thread::yield();
+  }
   *version = 130001;
   return vendor::kCuptiSuccess;
 }

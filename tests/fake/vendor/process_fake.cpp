@@ -7,4 +7,9 @@ FakeCuda& process_fake() {
   return *fake;
 }
 
+HeldCall& version_call() {
+  static auto* call = new HeldCall;
+  return *call;
+}
+
 }  // namespace graphtag::fake

@@ -2,10 +2,18 @@
 // while graphtag finds the two libraries and calls them as it would the real ones.
 #pragma once
 
+#include <atomic>
+
 #include "tests/fake/fake_cuda.h"
 
 namespace graphtag::fake {
 
 FakeCuda& process_fake();
+
+// While `held`, cuptiGetVersion, which graphtag asks when it has found CUPTI, does not come back; `inside` says that one waits.
+struct HeldCall {
+  std::atomic<bool> held{false}, inside{false};
+};
+HeldCall& version_call();
 
 }  // namespace graphtag::fake
