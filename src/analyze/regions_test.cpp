@@ -294,6 +294,23 @@ TEST(Regions, WindowClips) {
   EXPECT_TRUE(report.copies.empty());
 }
 
+TEST(Regions, AWindowWithAnOpenEndHasTheTracesLastInstant) {
+  const auto records_in = [](std::int64_t start_ns, std::int64_t end_ns) {
+    OperationBuilder builder;
+    const std::uint32_t replay = builder.replay(1);
+    builder.kernel(0, 10, 7, replay, builder.region("a"));
+    builder.kernel(10, 10, 7, replay, builder.region("instant"));
+    RegionOptions options;
+    options.window_ns = {{start_ns, end_ns}};
+    return analyze(std::move(builder.table), options).records;
+  };
+  EXPECT_EQ(records_in(0, kWindowOpen), 2U);
+  EXPECT_EQ(records_in(10, kWindowOpen), 1U);
+  EXPECT_EQ(records_in(11, kWindowOpen), 0U);
+  EXPECT_EQ(records_in(0, 10), 1U);  // half-open
+  EXPECT_EQ(records_in(0, 11), 2U);
+}
+
 TEST(Regions, WindowBeyondTheRecordsIsIdle) {
   RegionOptions options;
   options.window_ns = {{100'000, 1'000'000}};

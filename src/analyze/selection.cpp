@@ -65,7 +65,8 @@ std::optional<Interval> Selection::clip(const GpuOperation& operation) const {
   const Interval inside{std::max(whole.start_ns, window_->start_ns), std::min(whole.end_ns, window_->end_ns)};
   if (inside.start_ns < inside.end_ns) return inside;
   const bool is_instant = whole.start_ns == whole.end_ns;
-  if (is_instant && whole.start_ns >= window_->start_ns && whole.start_ns < window_->end_ns) return whole;
+  const bool is_open = options_->window_ns->second == kWindowOpen;  // then its end is the last record's, which is inside
+  if (is_instant && whole.start_ns >= window_->start_ns && (is_open || whole.start_ns < window_->end_ns)) return whole;
   return {};
 }
 
