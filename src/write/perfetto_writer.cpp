@@ -2,7 +2,9 @@
 // behind its events.
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "base/recording_layout.h"
@@ -18,6 +20,14 @@ namespace {
 constexpr std::uint32_t kSummarySequence = 2;
 // Of members beside the events that are kept for the summary.
 constexpr std::size_t kMemberBytes = std::size_t{1} << 20;
+
+// Nothing where the text is no number of this type, or one beyond it.
+template <typename Number>
+std::optional<Number> number_of(std::string_view text) {
+  Number number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
 
 class PerfettoWriter final : public NamedEventConsumer {
  public:
@@ -160,12 +170,9 @@ class PerfettoWriter final : public NamedEventConsumer {
     head.kind = RecordKind::counter;
     for (const auto& member : event.members) {
       const auto value = event.text(member.value);
-      std::int64_t integer = 0;
-      double real = 0;
-      const bool is_integer =
-          std::from_chars(value.data(), value.data() + value.size(), integer).ptr == value.data() + value.size();
-      const bool is_real = std::from_chars(value.data(), value.data() + value.size(), real).ptr == value.data() + value.size();
-      if (!event.start_ns || !(is_integer || is_real)) {
+      const auto integer = number_of<std::int64_t>(value);
+      const auto real = number_of<double>(value);
+      if (!event.start_ns || !(integer || real)) {
         ++left_out_["counter values without a time or a number"];
         continue;
       }
@@ -178,7 +185,7 @@ class PerfettoWriter final : public NamedEventConsumer {
         continue;
       }
       encoder_.clear();
-      is_integer ? encoder_.counter(integer) : encoder_.counter(real);
+      integer ? encoder_.counter(*integer) : encoder_.counter(*real);
       if (auto stored = store(*row, RowKind::counter, head, *event.start_ns, *event.start_ns); !stored) return stored;
     }
     return {};

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "tests/support/made_event.h"
 #include "tests/support/perfetto_decoder.h"
 #include "write/trace_writer.h"
@@ -352,6 +354,29 @@ TEST(PerfettoWriter, InstantsAndCountersKeepTheirTime) {
   }
   EXPECT_THAT(seen, ::testing::UnorderedElementsAre("instant 15", "memory bytes 16 512.0", "memory ratio 16 0.5"));
   EXPECT_EQ(left_out(trace), json::parse(R"({"counter values without a time or a number": 1})"));
+}
+
+TEST(PerfettoWriter, CountersBeyondAnIntegerAreDoublesAndThoseBeyondADoubleLeftOut) {
+  Fixture f;
+  f.begin();
+  auto counter = host("memory", "x", 16, 0);
+  counter.phase = "C";
+  counter.kind = EventKind::other;
+  counter.args = {{"a", "9223372036854775807"},
+                  {"b", "9223372036854775808"},
+                  {"c", "18446744073709551615"},
+                  {"d", "-9223372036854775809"},
+                  {"e", "1e999"},
+                  {"f", "-1e999"}};
+  ASSERT_TRUE(counter.give_to(*f.writer).ok());
+  const auto trace = f.finish();
+  std::map<std::string, json> seen;
+  for (const auto& event : trace.events) {
+    if (event.type == 4) seen[trace.tracks.at(event.track).name] = json(event.counter);
+  }
+  EXPECT_EQ(json(seen), json::parse(R"({"memory a": 9223372036854775807.0, "memory b": 9223372036854775808.0,
+      "memory c": 18446744073709551615.0, "memory d": -9223372036854775809.0})"));
+  EXPECT_EQ(left_out(trace), json::parse(R"({"counter values without a time or a number": 2})"));
 }
 
 TEST(PerfettoWriter, SaysWhatItLeftOut) {
