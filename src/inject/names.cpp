@@ -16,7 +16,8 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
 std::uint64_t hash_of(const LabelKey& key) {
   std::uint64_t hash = std::hash<std::string_view>{}(key.text);
   hash = mix(hash, std::uint64_t{key.domain->id} << 32 | key.category);
-  hash = mix(hash, reinterpret_cast<std::uintptr_t>(key.category_name) << 1 | (key.says_default ? 1 : 0));
+  hash = mix(hash, reinterpret_cast<std::uintptr_t>(key.category_name) << 2 | (key.says_no_category ? 2 : 0) |
+                       (key.says_default ? 1 : 0));
   if (key.payload.type != nvtx::PayloadType::none) {
     hash = mix(hash, key.payload.bits + static_cast<std::uint64_t>(key.payload.type));
   }
@@ -25,7 +26,8 @@ std::uint64_t hash_of(const LabelKey& key) {
 
 bool is_same(const LabelKey& a, const LabelKey& b) {
   return a.domain == b.domain && a.category_name == b.category_name && a.category == b.category &&
-         a.says_default == b.says_default && a.payload == b.payload && a.text == b.text;
+         a.says_default == b.says_default && a.says_no_category == b.says_no_category && a.payload == b.payload &&
+         a.text == b.text;
 }
 
 void append_payload(std::string& json, const Payload& payload) {
@@ -62,7 +64,7 @@ std::string annotation_json(const LabelKey& key, std::string_view text) {
   if (key.category_name != nullptr) {
     put_key("nvtx_category");
     append_json_string(json, *key.category_name);
-  } else if (key.category != 0) {
+  } else if (key.category != 0 || key.says_no_category) {
     put_key("nvtx_category");
     json += std::to_string(key.category);
   }
@@ -232,12 +234,13 @@ Label* Names::find_or_add(const LabelKey& key, const wchar_t* wide) {
   return added;
 }
 
-Label* Names::label(const Domain& domain, const Attributes& attributes, bool within_other_domain) {
+Label* Names::label(const Domain& domain, const Attributes& attributes, Within within) {
   LabelKey key;
   key.domain = &domain;
   key.category = attributes.category;
   key.category_name = category_name(domain, attributes.category);
-  key.says_default = domain.id == 0 && within_other_domain;
+  key.says_default = domain.id == 0 && within.other_domain;
+  key.says_no_category = attributes.category == 0 && within.others_category;
   key.payload = attributes.payload;
   key.text = attributes.text;
   std::string of_wide;

@@ -67,9 +67,16 @@ struct LabelKey {
   const Domain* domain = nullptr;
   const std::string* category_name = nullptr;
   std::uint32_t category = 0;
-  bool says_default = false;  // the default domain, within a range of another one, is named
+  bool says_default = false;      // the default domain, within a range of another one, is named
+  bool says_no_category = false;  // within a range that has one, of another domain: NVTX's number for none, 0
   Payload payload;
   std::string_view text;
+};
+
+// What would show through from the ranges around one.
+struct Within {
+  bool other_domain = false;     // one with a name
+  bool others_category = false;  // of another domain
 };
 
 struct Label {
@@ -103,7 +110,7 @@ class Names {
   void destroyed_behind(Domain& domain);
 
   // Null: it is new, and there is no room.
-  Label* label(const Domain& domain, const Attributes& attributes, bool within_other_domain);
+  Label* label(const Domain& domain, const Attributes& attributes, Within within);
   // A label for one use, with the texts as UTF-8, without an annotation.
   std::unique_ptr<Label> passing_label(const Domain& domain, const Attributes& attributes);
 

@@ -11,8 +11,8 @@ namespace {
 
 using nlohmann::json;
 
-json annotation_of(Names& names, const Domain& domain, const nvtx::EventAttributes& event, bool within_other = false) {
-  const Label* label = names.label(domain, read_attributes(&event), within_other);
+json annotation_of(Names& names, const Domain& domain, const nvtx::EventAttributes& event, Within within = {}) {
+  const Label* label = names.label(domain, read_attributes(&event), within);
   return label == nullptr || label->json.empty() ? json() : json::parse(label->json);
 }
 
@@ -27,9 +27,13 @@ TEST(Labels, AreAnnotations) {
   EXPECT_EQ(annotation_of(names, nccl, event), json::parse(R"({"name": "all_reduce \"sum\"\n", "nvtx_domain": "NCCL",
       "nvtx_category": "collective", "nvtx_payload": 18446744073709551615})"));
   EXPECT_EQ(annotation_of(names, names.domain(nullptr), event_of("step")), json::parse(R"({"name": "step"})"));
-  EXPECT_EQ(annotation_of(names, names.domain(nullptr), event_of("step"), true),
+  EXPECT_EQ(annotation_of(names, names.domain(nullptr), event_of("step"), {.other_domain = true}),
             json::parse(R"({"name": "step", "nvtx_domain": "default"})"))
       << "or the domain of the range around it would show through";
+  EXPECT_EQ(annotation_of(names, nccl, event_of("step"), {.others_category = true}),
+            json::parse(R"({"name": "step", "nvtx_domain": "NCCL", "nvtx_category": 0})"))
+      << "or the category of the range around it would";
+  EXPECT_EQ(annotation_of(names, nccl, event, {.others_category = true})["nvtx_category"], "collective");
 }
 
 TEST(Labels, HaveThePayloadOfEachType) {
@@ -56,7 +60,7 @@ TEST(Labels, HaveThePayloadOfEachType) {
 TEST(Labels, AreTheSameObjectForTheSameRange) {
   Names names;
   const Domain& domain = names.domain(nullptr);
-  const auto label = [&](const nvtx::EventAttributes& event) { return names.label(domain, read_attributes(&event), false); };
+  const auto label = [&](const nvtx::EventAttributes& event) { return names.label(domain, read_attributes(&event), {}); };
   nvtx::EventAttributes wide = event_of("");
   wide.message_type = nvtx::MessageType::wide;
   wide.message.wide = L"step";
@@ -80,8 +84,8 @@ TEST(Labels, WithoutAnythingToSayHaveNoAnnotation) {
   nvtx::EventAttributes event{};
   event.size = sizeof event;
   EXPECT_EQ(annotation_of(names, names.domain(nullptr), event), json());
-  EXPECT_EQ(names.label(names.domain(nullptr), read_attributes(nullptr), false)->json, "");
-  EXPECT_EQ(names.label(names.domain(nullptr), read_attributes(nullptr), false)->text, "");
+  EXPECT_EQ(names.label(names.domain(nullptr), read_attributes(nullptr), {})->json, "");
+  EXPECT_EQ(names.label(names.domain(nullptr), read_attributes(nullptr), {})->text, "");
 }
 
 TEST(Attributes, OfAShorterLayoutAreReadAsFarAsTheyGo) {

@@ -174,9 +174,15 @@ void Ranges::make_range(const Domain& domain, const Attributes& attributes, cons
   range.domain = &domain;
   range.start_ns = gt_record_now();
   if (!domain.is_wanted) return;
-  const bool within_other = std::any_of(thread.open.begin(), thread.open.end(),
-                                        [](const Range& outer) { return outer.domain->id != 0 && outer.domain->is_wanted; });
-  range.label = names_->label(domain, attributes, within_other);
+  Within within;
+  within.other_domain = std::any_of(thread.open.begin(), thread.open.end(),
+                                    [](const Range& outer) { return outer.domain->id != 0 && outer.domain->is_wanted; });
+  const auto says_category = [](const Range& outer) {
+    return outer.label != nullptr && (outer.label->key.category != 0 || outer.label->key.says_no_category);
+  };
+  const auto outer = std::find_if(thread.open.rbegin(), thread.open.rend(), says_category);
+  within.others_category = outer != thread.open.rend() && outer->label->key.category != 0 && outer->domain != &domain;
+  range.label = names_->label(domain, attributes, within);
   if (range.label == nullptr) range.passing = names_->passing_label(domain, attributes);
 }
 

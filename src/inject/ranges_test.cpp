@@ -98,6 +98,30 @@ TEST_F(RangesTest, OfDomainsPopTheirOwnInnermost) {
   EXPECT_EQ(pop(), 0);
 }
 
+TEST_F(RangesTest, KeepACategoryInItsDomain) {
+  observe();
+  Attributes alloc = attributes("outer");
+  alloc.category = 3;
+  names.name_category(domain("A"), 3, text_of("alloc"));
+  const auto category = [this] {
+    node();
+    return last.value("nvtx_category", json());
+  };
+  ranges.push(domain("A"), alloc);
+  EXPECT_EQ(category(), "alloc");
+  push("same", "A");
+  EXPECT_EQ(category(), "alloc");
+  push("other", "B");
+  EXPECT_EQ(category(), 0) << "NVTX's number for none";
+  push("back", "A");
+  EXPECT_EQ(category(), 0) << "as the range around it";
+  alloc.category = 4;
+  ranges.push(domain("B"), alloc);
+  EXPECT_EQ(category(), 4);
+  push("default");
+  EXPECT_EQ(category(), 0);
+}
+
 TEST_F(RangesTest, OfStartAndEndOverlap) {
   observe();
   const auto first = start("first");

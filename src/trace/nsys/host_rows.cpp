@@ -86,7 +86,7 @@ class Nvtx final : public RowSource {
     Result<Rows> rows = nvtx_rows(from.database, rest + " ORDER BY [start], rowid");
     if (!rows) return rows.error();
     std::unique_ptr<Nvtx> source(new Nvtx(from, *std::move(rows)));
-    if (Result<void> read = source->texts_.read(); !read) return read.error();
+    if (Result<void> read = source->texts_.read(from.process); !read) return read.error();
     return std::unique_ptr<RowSource>(std::move(source));
   }
 

@@ -25,7 +25,7 @@ class NodeNames::Sweep {
       : database_(database), texts_(database, strings), annotations_(annotations), problems_(problems) {}
 
   Result<void> start(std::optional<std::int64_t> process) {
-    if (Result<void> read = texts_.read(); !read) return read;
+    if (Result<void> read = texts_.read(process); !read) return read;
     if (!database_.has("NVTX_EVENTS", "start") || !database_.has("NVTX_EVENTS", "globalTid")) return {};
     std::string rest = "WHERE " + is_of_process(database_, "NVTX_EVENTS", "globalTid", process);
     if (database_.has("NVTX_EVENTS", "eventType")) {
@@ -63,6 +63,8 @@ class NodeNames::Sweep {
     std::int64_t end_ns = 0;
     AnnotationId annotation = AnnotationId::none;
     bool in_domain = false;  // in one with a name, or within a range that is
+    std::int64_t domain = 0;
+    std::optional<std::int64_t> category_domain = {};  // whose category it has, of its own or of a range around it
   };
 
   Result<void> push() {
@@ -79,6 +81,15 @@ class NodeNames::Sweep {
     const bool within = !open_.empty() && open_.back().in_domain;
     if (within && !object->contains("nvtx_domain")) (*object)["nvtx_domain"] = "default";
     next_->in_domain = object->contains("nvtx_domain");
+    // A category is one of its domain's: within another domain it is taken back, with NVTX's number for none.
+    next_->domain = rows_.integer(NvtxColumns::domain).value_or(0);
+    if (!open_.empty()) next_->category_domain = open_.back().category_domain;
+    if (object->contains("nvtx_category")) {
+      next_->category_domain = next_->domain;
+    } else if (next_->category_domain && next_->category_domain != next_->domain) {
+      (*object)["nvtx_category"] = 0;
+      next_->category_domain.reset();
+    }
     const Result<AnnotationId> id = annotations_.intern(*std::move(object));
     if (!id) return {};
     next_->annotation = *id;
@@ -96,8 +107,7 @@ class NodeNames::Sweep {
       const auto thread = rows_.integer(NvtxColumns::global_tid);
       if (!start || !thread) continue;
       // A range without an end was open to the end of the recording.
-      next_ =
-          Range{*thread, *start, rows_.integer(NvtxColumns::end).value_or(std::numeric_limits<std::int64_t>::max()), {}, false};
+      next_ = Range{*thread, *start, rows_.integer(NvtxColumns::end).value_or(std::numeric_limits<std::int64_t>::max())};
       return {};
     }
   }

@@ -190,6 +190,35 @@ TEST(ReadNsys, TheDefaultDomainIsNamedWithinAnother) {
   EXPECT_EQ(kernels[2].annotation["nvtx_domain"], "layers");
 }
 
+TEST(ReadNsys, ACategoryStaysInItsDomain) {
+  constexpr std::int64_t kGraph = std::int64_t{9} << 32;
+  NsysExport made;
+  made.nvtx = {{.start = 0, .text = "A", .type = 75, .domain = 1},
+               {.start = 0, .text = "B", .type = 75, .domain = 2},
+               {.start = 0, .text = "alloc", .type = 33, .domain = 1, .category = 3},
+               {.start = 10, .end = 90, .text = "outer", .domain = 1, .category = 3},
+               {.start = 20, .end = 80, .text = "same", .domain = 1, .int64_value = 5},
+               {.start = 30, .end = 60, .text = "other", .domain = 2},
+               {.start = 40, .end = 50, .text = "back", .domain = 1},
+               {.start = 62, .end = 66, .text = "default"},
+               {.start = 70, .end = 75, .text = "own", .domain = 2, .category = 4}};
+  for (const std::int64_t start : {15, 25, 35, 45, 64, 72}) {
+    const std::int64_t node = kGraph | start;
+    made.nodes.push_back({.start = start, .node = node});
+    made.kernels.push_back({.start = 1000 + start, .end = 1000 + start + 1, .node = node});
+  }
+  std::map<std::string, std::string> categories;
+  for (const NamedEvent& kernel : read_made(made).of(EventKind::kernel)) {
+    categories[kernel.name] = kernel.annotation.value("nvtx_category", Json()).dump();
+    // Payloads are inherited.
+    EXPECT_EQ(kernel.annotation.value("nvtx_payload", Json()), kernel.name == "outer" ? Json() : Json(5)) << kernel.name;
+  }
+  // 0 is NVTX's number for none. "back" is in the domain of the category again, but within a range that has none.
+  const std::map<std::string, std::string> expected = {{"outer", "\"alloc\""}, {"same", "\"alloc\""}, {"other", "0"},
+                                                       {"back", "0"},          {"default", "0"},      {"own", "4"}};
+  EXPECT_EQ(categories, expected);
+}
+
 TEST(ReadNsys, GraphsRecordedAsAWholeAreAnErrorThatSaysHowToRecordAgain) {
   NsysExport made = small_export();
   for (auto& kernel : made.kernels) kernel.node.reset();
@@ -235,6 +264,11 @@ TEST(ReadNsys, OfSeveralProcessesOneIsChosen) {
   const Reading other = read(path, 200);
   EXPECT_EQ(kernel_names(other).size(), one.kernels.size());
   EXPECT_THAT(kernel_names(other), ::testing::Contains("attention of 200").Times(2));
+  // Ids of domains and categories are a process's own too.
+  EXPECT_EQ(other.of(EventKind::kernel)[0].annotation["nvtx_domain"], "layers of 200");
+  EXPECT_EQ(other.of(EventKind::kernel)[0].annotation["nvtx_category"], "phase of 200");
+  EXPECT_THAT(other.events, ::testing::Contains(::testing::Field(&NamedEvent::json, HasSubstr("\"layers of 200\""))));
+  EXPECT_THAT(other.events, ::testing::Not(::testing::Contains(::testing::Field(&NamedEvent::json, HasSubstr("\"layers\"")))));
   EXPECT_THAT(other.result.info.device_names, ElementsAre("NVIDIA A"));
   EXPECT_THAT(read(path, 300).error, HasSubstr("no GPU work of process 300"));
 }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/utf8.h"
+#include "trace/nsys/export_facts.h"
 
 namespace graphtag::nsys {
 namespace {
@@ -34,10 +35,11 @@ Result<std::optional<std::string>> NvtxTexts::text_of(const Rows& row, int text,
   return shared->empty() ? std::optional<std::string>() : std::optional<std::string>(valid_utf8(*shared));
 }
 
-Result<void> NvtxTexts::read() {
+Result<void> NvtxTexts::read(std::optional<std::int64_t> process) {
   if (!database_.has("NVTX_EVENTS", "eventType")) return {};
   Result<Rows> rows =
-      nvtx_rows(database_, "WHERE [eventType] IN (" + std::to_string(nvtx_category) + "," + std::to_string(nvtx_domain) + ")");
+      nvtx_rows(database_, "WHERE [eventType] IN (" + std::to_string(nvtx_category) + "," + std::to_string(nvtx_domain) +
+                               ") AND " + is_of_process(database_, "NVTX_EVENTS", "globalTid", process));
   if (!rows) return rows.error();
   for (;;) {
     const Result<bool> more = rows->next();

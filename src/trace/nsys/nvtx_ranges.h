@@ -55,8 +55,8 @@ Result<Rows> nvtx_rows(Database& database, const std::string& rest);
 class NvtxTexts {
  public:
   NvtxTexts(Database& database, Strings& strings) : database_(database), strings_(strings) {}
-  // The names of domains and categories. Errors: the file is damaged.
-  Result<void> read();
+  // The names of domains and categories, whose ids are a process's own. Errors: the file is damaged.
+  Result<void> read(std::optional<std::int64_t> process);
 
   // {"name": ..., "nvtx_domain": ..., "nvtx_category": ..., "nvtx_payload": ...}, of what is there. Of a text that is not there "name" is missing.
   Result<Json> annotation(const Rows& row);
