@@ -72,6 +72,7 @@ void add_process(CLI::App& verb, std::optional<std::int64_t>& process) {
 
 void add_input(CLI::App& verb, TraceArguments& input) {
   verb.add_option("-a,--annotations", input.annotations, kAnnotationsHelp)
+      ->check(file_name())
       ->type_name("FILE")
       ->allow_extra_args(false)
       ->option_text("FILE");  // without dots: one each time
@@ -85,7 +86,10 @@ void add_table(CLI::App& verb, TableArguments& table, const std::string& usual_r
       ->check(one_of({"table", "tsv", "csv", "json", "md"}))
       ->type_name("table|tsv|csv|json|md")
       ->group(group);
-  verb.add_option("-o,--out", table.out, "Write to FILE instead of standard output")->type_name("FILE")->group(group);
+  verb.add_option("-o,--out", table.out, "Write to FILE instead of standard output")
+      ->check(file_name())
+      ->type_name("FILE")
+      ->group(group);
   verb.add_flag("--wide", table.wide, "Every column and whole names, whatever the terminal's width")->group(group);
   verb.add_option("--unit", table.unit, "Unit of times in table and md")
       ->check(one_of({"ns", "us", "ms", "s"}))
@@ -191,6 +195,7 @@ void add_run(CLI::App& verb, RunArguments& run) {
   verb.add_option("-o,--out", run.out,
                   "Where the files go: a folder, or a file that ends with .pftrace (further processes get names beside it); else "
                   "the folder you are in")
+      ->check(file_name())
       ->type_name("OUT");
   const auto add_duration = [&verb](const char* name, auto& ms, const char* description) {
     verb.add_option_function<std::string>(
@@ -300,6 +305,7 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
       ->add_option("TRACE", annotate.traces,
                    "Traces of torch.profiler (Chrome JSON, plain or gzip), or SQLite exports of Nsight Systems")
       ->required()
+      ->check(file_name())
       ->type_name("FILE");
   add_input(*annotate_verb, annotate.input);
   annotate_verb->get_option("--force")->description(
@@ -310,6 +316,7 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
                    "which names stay "
                    "and endings follow --format (chrome if not given: x.pftrace becomes x.json, x.sqlite becomes x.sqlite.json)")
       ->required()
+      ->check(file_name())
       ->type_name("OUT");
   annotate_verb->add_option("--format", annotate.format, "Chrome JSON or Perfetto, where the name of OUT does not tell")
       ->check(one_of({"chrome", "perfetto"}))
@@ -334,7 +341,10 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
                                    "  graphtag report named.json.gz --by bs --where phase=fwd --sort p95 --top all\n"
                                    "  graphtag report named.json.gz --format json -o report.json\n",
                                    common);
-  report_verb->add_option("TRACE", report.trace, "A trace, annotated already or not")->required()->type_name("FILE");
+  report_verb->add_option("TRACE", report.trace, "A trace, annotated already or not")
+      ->required()
+      ->check(file_name())
+      ->type_name("FILE");
   add_input(*report_verb, report.input);
   add_regions(*report_verb, report.regions);
   add_table(*report_verb, report.table, "30 in table and md, all elsewhere");
@@ -349,7 +359,10 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
                                   "  graphtag check trace.json.gz -a annotations.pkl --min-time 0.95   # exit code 1 below\n"
                                   "  graphtag check trace.json.gz -a annotations.pkl --where bs=8 --skip-replays 1\n",
                                   common);
-  check_verb->add_option("TRACE", check.trace, "A trace, annotated already or not")->required()->type_name("FILE");
+  check_verb->add_option("TRACE", check.trace, "A trace, annotated already or not")
+      ->required()
+      ->check(file_name())
+      ->type_name("FILE");
   add_input(*check_verb, check.input);
   check_verb
       ->add_option("--min-time", check.options.min_time,
@@ -364,7 +377,7 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
                                  "  graphtag show annotations.pkl\n"
                                  "  graphtag show trace.json.gz --json\n",
                                  common);
-  show_verb->add_option("FILE", show.file, "An annotation file or a trace")->required()->type_name("FILE");
+  show_verb->add_option("FILE", show.file, "An annotation file or a trace")->required()->check(file_name())->type_name("FILE");
   add_process(*show_verb, show.process);
   show_verb->add_flag("--json", show.json, "The same as JSON");
 

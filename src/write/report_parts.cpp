@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "analyze/saturating.h"
@@ -201,7 +202,13 @@ Result<std::size_t> find_column(const std::vector<Column>& columns, const std::s
     if (short_key(columns[i].key) == name || columns[i].title == name) return i;
   }
   std::string known;
-  for (const Column& column : columns) known += (known.empty() ? "" : ", ") + short_key(column.key);
+  std::set<std::string> shown;
+  for (const Column& column : columns) shown.insert(column.key);
+  for (const Column& column : columns) {
+    // Short where that is this column's alone.
+    const std::string shorter = short_key(column.key);
+    known += (known.empty() ? "" : ", ") + (shown.insert(shorter).second ? shorter : column.key);
+  }
   return Error{ErrorCode::invalid_argument, std::string(option) + " '" + name + "': no such column; choose of " + known, {}, {}};
 }
 

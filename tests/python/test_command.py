@@ -384,3 +384,39 @@ def test_show_of_an_empty_file(run, tmp_path, name, content):
 def test_show_of_a_pipe_says_what_to_do(graphtag, trace_files, which):
     done = subprocess.run([graphtag, "show", "/dev/stdin"], input=trace_files("two_phases")[which].read_bytes(), capture_output=True, timeout=60)
     assert done.returncode == 2 and b"cannot be read twice" in done.stderr and b"write it to a file" in done.stderr
+
+
+@pytest.mark.parametrize("words", [["report", "--kind", "kernel", "--kind", "kernel"], ["report", "--depth", "1", "--depth", "2"], ["check", "--min-time", "0", "--min-time", "1"], ["report", "-o", "a", "-o", "b"],
+                                   ["show", "--process", "1", "--process", "1"], ["annotate", "-o", "a.json", "--out", "b.json"], ["run", "--max-size", "1M", "--max-size", "2M"], ["report", "--top", "1", "--top", "all"]])
+def test_an_option_that_takes_one_value(run, words):
+    verb, *options = words
+    name = "--out" if "-o" in options else options[0]
+    behind = ["--", "true"] if verb == "run" else ["t.json"]
+    assert run(verb, *options, *behind, code=2).stderr.startswith(f"graphtag: {name} is given 2 times, and takes one value; ")
+    given = options[0]
+    assert run(verb, *([] if verb == "run" else behind), given, code=2).stderr.startswith(f"graphtag: {name} needs a value: ")
+
+
+def test_options_that_may_repeat(run, trace_files):
+    trace, annotations = trace_files("decode")
+    run("report", trace, "-a", annotations, "-a", annotations, "--where", "bs=8", "--where", "phase=decode", "--by", "bs", "--by", "phase", "-q", "-q")
+
+
+def test_an_empty_name_is_a_usage_error(run, trace_files, tmp_path):
+    trace, annotations = trace_files("decode")
+    for words in (["report", ""], ["check", ""], ["show", ""], ["annotate", "", "-o", "x.json"], ["report", trace, "-a", ""], ["report", trace, "-o", ""], ["annotate", trace, "-o", ""],
+                  ["annotate", trace, "", "-a", annotations, "-o", "x"], ["run", "-o", "", "--", "true"]):
+        said = run(*words, code=2, cwd=tmp_path).stderr
+        assert "'' is no name" in said and said.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("verb", ["report", "check"])
+def test_the_columns_that_a_wrong_one_is_told_are_each_another(run, trace_files, verb):
+    trace, annotations = trace_files("decode")
+    said = run(verb, trace, "-a", annotations, "--sort", "foo", code=2).stderr
+    names = said.strip().split("choose of ")[1].split(", ")
+    header = run(verb, trace, "-a", annotations, "--format", "tsv", "--columns", ",".join(names), "-q").stdout.splitlines()[0].split("\t")
+    assert len(header) == len(set(header)) == len(names) == len(set(names))
+    for name in names:
+        run(verb, trace, "-a", annotations, "--sort", name, "-q")
