@@ -15,14 +15,39 @@ constexpr std::uint64_t kFreeVisits = 65536, kVisitsANode = 16;
 
 }  // namespace
 
-void BoundaryObserver::start(const Driver& driver, std::uint32_t epoch) noexcept {
+void BoundaryObserver::start(ThreadState& thread, const Driver& driver, std::uint32_t epoch) noexcept {
   const std::lock_guard lock(mutex_);
   driver_ = &driver;
   epoch_ = epoch;
+  try {
+    for (Stream& stream : streams_) read_stream(stream, true);
+  } catch (...) {
+    failures_.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (!streams_.empty()) read(thread);
+}
+
+void BoundaryObserver::pause() noexcept {
+  const std::lock_guard lock(mutex_);
+  driver_ = nullptr;
+  for (Stream& stream : streams_) stream.capture_id = 0;
+  for (const GraphId id : capturing_) forget_graph(id);
+  capturing_.clear();
+}
+
+void BoundaryObserver::forget_graph(GraphId id) {
+  const auto found = graphs_.find(id);
+  if (found == graphs_.end()) return;
+  const std::vector<NodeId> conditionals = std::move(found->second.conditionals);
+  graphs_.erase(found);
+  for (const NodeId conditional : conditionals) {
+    for (const GraphId body : bodies_[conditional].ids) forget_graph(body);
+  }
 }
 
 void BoundaryObserver::stop() noexcept {
   const std::lock_guard lock(mutex_);
+  driver_ = nullptr;
   all_streams_ = false;
   streams_.clear();
   graphs_.clear();
@@ -43,6 +68,7 @@ void BoundaryObserver::add_stream(ThreadState& thread, StreamHandle stream) noex
   try {
     streams_.emplace_back().handle = stream;
     streams_.back().named_by = thread.key();
+    if (driver_ == nullptr) return;
     read_stream(streams_.back(), true);
   } catch (...) {
     failures_.fetch_add(1, std::memory_order_relaxed);

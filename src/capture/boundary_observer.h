@@ -37,8 +37,10 @@ class BoundaryObserver {
  public:
   BoundaryObserver(Registry& registry, ThreadTable& threads) : registry_(&registry), threads_(&threads) {}
 
-  // Nodes get scopes of this epoch.
-  void start(const Driver& driver, std::uint32_t epoch) noexcept;
+  // Nodes get scopes of this epoch: those that are made from now on, also in captures of streams that are named already.
+  void start(ThreadState& thread, const Driver& driver, std::uint32_t epoch) noexcept;
+  // Something else observes from now on: forgets the graphs that are being captured, and keeps the streams for a later start().
+  void pause() noexcept;
   // Forgets streams and graphs; exec graphs that were linked stay known, for updates.
   void stop() noexcept;
 
@@ -100,6 +102,7 @@ class BoundaryObserver {
   };
 
   // All with the lock held; what allocates may throw std::bad_alloc.
+  void forget_graph(GraphId id);
   void read(ThreadState& thread) noexcept;
   void read_stream(Stream& stream, bool just_named);
   Graph& graph_of(Stream& stream, const CaptureInfo& info, bool just_named);

@@ -43,7 +43,7 @@ struct Recorder::State {
     bool all_streams = false;
   };
 
-  RecordStatus start(ObserverChoice choice);
+  RecordStatus start(ThreadState& thread, ObserverChoice choice);
   RecordStatus start_callbacks();
   void stop();
   bool is_observed() const;
@@ -99,7 +99,7 @@ RecordStatus Recorder::State::start_callbacks() {
   return RecordStatus::ok;
 }
 
-RecordStatus Recorder::State::start(ObserverChoice choice) {
+RecordStatus Recorder::State::start(ThreadState& thread, ObserverChoice choice) {
   if (choice != ObserverChoice::boundary) {
     const RecordStatus status = start_callbacks();
     if (status == RecordStatus::ok || choice == ObserverChoice::callbacks) return status;
@@ -108,7 +108,7 @@ RecordStatus Recorder::State::start(ObserverChoice choice) {
   // Without ids there is nothing to record.
   GraphId id;
   if (used.graph_id(nullptr, id).status == DriverStatus::missing) return RecordStatus::unavailable;
-  boundary.start(used, epoch.load());
+  boundary.start(thread, used, epoch.load());
   mode.store(Mode::boundary, std::memory_order_release);
   return RecordStatus::ok;
 }
@@ -139,17 +139,19 @@ RecordStatus Recorder::open_window(const WindowOptions& options, WindowId& windo
     RecordStatus status = RecordStatus::ok;
     const bool observes = options.observer != ObserverChoice::none;
     if (observes && state.mode.load() == Mode::off) {
-      status = state.start(options.observer);
+      status = state.start(*thread, options.observer);
     } else if (options.observer == ObserverChoice::callbacks && state.mode.load() == Mode::boundary) {
       state.boundary.read_boundary(*thread);
       status = state.start_callbacks();
+      if (status == RecordStatus::ok) state.boundary.pause();
     }
     if (status != RecordStatus::ok) return status;
     const std::uint64_t id = last_window.fetch_add(1, std::memory_order_relaxed) + 1;
     ++state.windows_opened;
     state.windows[id] = {observes, options.all_streams};
     state.update_streams();
-    if (state.mode.load() == Mode::boundary) {
+    // Callbacks need none; what observes once they have made way does.
+    if (state.mode.load() != Mode::off) {
       for (const StreamHandle stream : options.streams) state.boundary.add_stream(*thread, stream);
     }
     __atomic_store_n(active_windows_, static_cast<std::uint32_t>(state.windows.size()), __ATOMIC_RELEASE);
@@ -178,9 +180,11 @@ void Recorder::make_way() noexcept {
   State& state = *state_;
   const std::lock_guard lock(state.mutex);
   if (state.mode.load() != Mode::callbacks) return;
+  ThreadState* thread = state.threads.current();
+  if (thread == nullptr) return;
   settle();
   // Scopes stay open: the epoch goes on.
-  state.boundary.start(state.driver.load()->driver, state.epoch.load());
+  state.boundary.start(*thread, state.driver.load()->driver, state.epoch.load());
   state.mode.store(Mode::boundary, std::memory_order_release);
   state.callbacks.stop();
 }
@@ -189,7 +193,7 @@ RecordStatus Recorder::add_stream(WindowId window, StreamHandle stream) noexcept
   State& state = *state_;
   const std::lock_guard lock(state.mutex);
   if (!state.windows.contains(static_cast<std::uint64_t>(window))) return RecordStatus::invalid_handle;
-  if (state.mode.load() != Mode::boundary) return RecordStatus::ok;
+  if (state.mode.load() == Mode::off) return RecordStatus::ok;
   ThreadState* thread = state.threads.current();
   if (thread == nullptr) return RecordStatus::out_of_memory;
   state.boundary.add_stream(*thread, stream);

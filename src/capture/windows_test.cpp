@@ -87,6 +87,69 @@ TEST(Windows, WayIsMadeForSomebodyElseWhoWantsTheSubscription) {
   rec.recorder.make_way();
 }
 
+TEST(Windows, StreamsThatWereNamedAreReadOnceWayIsMade) {
+  for (const bool named_when_opened : {true, false}) {
+    Recording rec;
+    const StreamHandle stream = rec.cuda.stream_create(), side = rec.cuda.stream_create();
+    WindowId window = WindowId::none;
+    const std::vector<StreamHandle> streams{stream, side};
+    ASSERT_EQ(rec.recorder.open_window(
+                  {ObserverChoice::automatic, true, named_when_opened ? streams : std::vector<StreamHandle>{}}, window),
+              RecordStatus::ok);
+    if (!named_when_opened) {
+      for (const StreamHandle named : streams) ASSERT_EQ(rec.recorder.add_stream(window, named), RecordStatus::ok);
+    }
+    rec.cuda.begin_capture(stream);
+    rec.begin("by callbacks");
+    rec.cuda.launch(stream, NodeType::kernel, 10);
+    rec.recorder.make_way();
+    rec.end();
+    rec.begin("X");
+    rec.cuda.launch(stream, NodeType::kernel, 1);
+    rec.cuda.wait_event(side, rec.cuda.record_event(stream));
+    rec.cuda.launch(side, NodeType::kernel, 2);
+    rec.end();
+    rec.begin("Y");
+    rec.cuda.wait_event(stream, rec.cuda.record_event(side));
+    rec.cuda.launch(stream, NodeType::kernel, 3);
+    rec.end();
+    const GraphHandle graph = rec.cuda.end_capture(stream);
+    const ExecHandle exec = rec.cuda.instantiate(graph);
+    ASSERT_EQ(rec.recorder.link_exec(exec, graph), RecordStatus::ok);
+    EXPECT_EQ(rec.names(exec), (Names{{10, "by callbacks"}, {1, "X"}, {2, "X"}, {3, "Y"}}));
+    rec.close(window);
+  }
+}
+
+TEST(Windows, WhatCallbacksSawIsNotNamedAgainByTheObserverBefore) {
+  Recording rec;
+  const StreamHandle stream = rec.cuda.stream_create();
+  const GraphHandle old = rec.cuda.graph_create();
+  for (std::uint64_t tag = 90; tag < 94; ++tag) rec.cuda.add_node(old, NodeType::kernel, {}, tag);
+  const ExecHandle updated = rec.cuda.instantiate(old);
+  WindowId first = WindowId::none;
+  const std::vector<StreamHandle> streams{stream};
+  ASSERT_EQ(rec.recorder.open_window({ObserverChoice::boundary, false, streams}, first), RecordStatus::ok);
+  rec.cuda.begin_capture(stream);
+  rec.begin("A");
+  for (const std::uint64_t tag : {1, 2}) rec.cuda.launch(stream, NodeType::kernel, tag);
+  rec.end();
+  const WindowId second = rec.open(ObserverChoice::callbacks);
+  rec.begin("B");
+  for (const std::uint64_t tag : {3, 4}) rec.cuda.launch(stream, NodeType::kernel, tag);
+  rec.end();
+  const GraphHandle graph = rec.cuda.end_capture(stream);
+  const ExecHandle exec = rec.cuda.instantiate(graph);
+  const Names right{{1, "A"}, {2, "A"}, {3, "B"}, {4, "B"}};
+  EXPECT_EQ(rec.names(exec), right);
+  ASSERT_TRUE(rec.cuda.update(updated, graph));
+  EXPECT_EQ(rec.recorder.link_exec(updated, graph), RecordStatus::ok);
+  EXPECT_EQ(rec.names(exec), right);
+  EXPECT_EQ(rec.names(updated), right);
+  rec.close(second);
+  rec.close(first);
+}
+
 TEST(Windows, WithoutCallbacksTheBoundaryObserverIsChosen) {
   fake::Options options;
   options.has_callbacks = false;
