@@ -56,10 +56,7 @@ class Checker {
  public:
   // Of a table that is sorted.
   Checker(OperationTable& table, const Selection& selection, const RecordClasses& classes)
-      : table_(table),
-        selection_(selection),
-        classes_(classes),
-        has_annotations_(!table.annotations.empty() || table.annotations.annotations().size() > 1) {}
+      : table_(table), selection_(selection), classes_(classes), has_annotations_(table.has_annotations()) {}
 
   CheckReport check() {
     report_.base_ns = selection_.base_ns();

@@ -29,6 +29,11 @@ struct OperationTable {
   ReadResult read;
   std::vector<std::string> passed_over;  // annotation files of a folder that do not fit this trace
   std::uint64_t bad_times = 0;           // GPU records without a usable time: not in `operations`
+
+  // Whether anything could name a record: a file, the trace's args, or a format that knows names itself, also where it knows none here.
+  bool has_annotations() const {
+    return !annotations.empty() || annotations.annotations().size() > 1 || read.info.annotations != nullptr;
+  }
 };
 
 struct JoinOptions {

@@ -70,8 +70,13 @@ void cut_rows(Table& table, std::size_t top) {
 }
 
 Doubts doubts_of(const CheckReport& report, const OperationTable& table) {
-  Doubts doubts{report.replays,           report.short_replays, 0, !table.operations.empty(), report.outside_records != 0,
-                report.outside_named != 0};
+  Doubts doubts{report.replays,
+                report.short_replays,
+                0,
+                !table.operations.empty(),
+                report.outside_records != 0,
+                report.outside_named != 0,
+                true};
   for (const GraphCheck& graph : report.graphs) {
     if (graph.replays.nodes_seen_max == 0) doubts.graph_level_replays += graph.replays.replays;
     doubts.has_selected = doubts.has_selected || graph.records != 0;

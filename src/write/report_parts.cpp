@@ -29,8 +29,14 @@ std::string counted(std::uint64_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-bool has_annotations(const OperationTable& table) {
-  return !table.annotations.empty() || table.annotations.annotations().size() > 1;
+std::string why_nothing_named(const OperationTable& table, const Doubts& doubts) {
+  if (table.annotations.empty() && table.read.info.annotations != nullptr) {
+    return "no GPU record has a name: no range was open when the nodes of the graphs were created, as far as the trace knows; "
+           "record "
+           "their capture as well, with ranges, or give annotations with -a";
+  }
+  return std::string("no GPU record has a name: the annotations are of another run, or were recorded after the capture") +
+         (doubts.has_reasons ? "" : " (see graphtag check)");
 }
 
 // Events left out that are neither the cut-off one nor the gzip stream's end, which have warnings of their own.
@@ -45,16 +51,13 @@ void add_name_warnings(const OperationTable& table, const Doubts& doubts, std::v
     warnings.push_back({"nothing-selected",
                         {"rows", "totals"},
                         "the trace has GPU records, but none passes --where, --kind, --window and --skip-replays"});
-  } else if (!has_annotations(table)) {
+  } else if (!table.has_annotations()) {
     warnings.push_back(
         {"no-annotations",
          {"rows", "coverage"},
          "no annotations: give the annotation file of the traced run with -a (record one at capture), or an annotated trace"});
   } else if (!doubts.has_names) {
-    warnings.push_back({"nothing-named",
-                        {"rows", "coverage"},
-                        "no GPU record has a name: the annotations are of another run, or were recorded after the capture (see "
-                        "graphtag check)"});
+    warnings.push_back({"nothing-named", {"rows", "coverage"}, why_nothing_named(table, doubts)});
   }
   if (doubts.graph_level_replays != 0) {
     warnings.push_back({"graph-level-trace",

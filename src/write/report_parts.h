@@ -18,6 +18,7 @@ struct Doubts {
   bool has_records = false;   // the trace
   bool has_selected = false;  // of them some are selected
   bool has_names = false;     // some record has an annotation
+  bool has_reasons = false;   // the report itself says why records have none
 };
 
 // The caller's warnings, then those about the trace.

@@ -276,8 +276,13 @@ Result<Rendered> RegionPrinter::render() {
   if (!columns.empty()) {
     if (Result<void> chosen = choose_columns(printed_, columns); !chosen) return std::move(chosen).error();
   }
-  const Doubts doubts{table_.replays.size(),      report_.short_replays, report_.graph_level_replays,
-                      !table_.operations.empty(), report_.records != 0,  report_.coverage_records_frac.value_or(0) > 0};
+  const Doubts doubts{table_.replays.size(),
+                      report_.short_replays,
+                      report_.graph_level_replays,
+                      !table_.operations.empty(),
+                      report_.records != 0,
+                      report_.coverage_records_frac.value_or(0) > 0,
+                      false};
   const std::vector<ReportWarning> warnings = all_warnings(table_, doubts, context_);
   if (style_.format == TableFormat::json) return Rendered{json(warnings), {}};
   printed_.header = header_lines(table_, context_, summary(), warnings);

@@ -105,6 +105,15 @@ def test_without_annotations_the_reason_is_that(check, tmp_path):
     assert [w["code"] for w in answer["warnings"]] == ["no-annotations"]
 
 
+@pytest.mark.parametrize("verb", ["check", "report"])
+def test_annotations_of_another_run(run, tmp_path, verb):
+    trace = write_trace(tmp_path / "t.json", [kernel(0, 1, node=0, graph=77)])
+    answer = json.loads(run(verb, trace, "-a", own_file(tmp_path / "a.json"), "--format", "json").stdout)
+    warning, = answer["warnings"]
+    assert warning["code"] == "nothing-named"
+    assert ("see graphtag check" in warning["message"]) == (verb == "report")
+
+
 def test_a_graph_level_trace_is_told(check, tmp_path):
     events = [kernel(n * 10, n * 10 + 9, node=0, graph=2, launch=n) for n in range(3)]
     for event in events:

@@ -1,5 +1,6 @@
 """Exports of Nsight Systems through the command."""
 import json
+import sqlite3
 import subprocess
 import sys
 
@@ -35,6 +36,22 @@ def test_check_and_show(run, export):
     assert shown["kernels"] == 9
     assert shown["records_with_a_name"] == 6
     assert shown["format"] == "Nsight Systems, export schema 3.20.0"
+
+
+def test_where_no_range_was_open_that_is_the_reason(run, tmp_path):
+    made_exports.layers(tmp_path / "report.sqlite")
+    with sqlite3.connect(tmp_path / "report.sqlite") as database:
+        database.execute("DELETE FROM NVTX_EVENTS")
+    annotated = run("annotate", tmp_path / "report.sqlite", "-o", tmp_path / "named.json").stderr
+    assert "9 outside-scope" in annotated
+    for verb in ("check", "report"):
+        answer = json.loads(run(verb, tmp_path / "report.sqlite", "--format", "json").stdout)
+        warning, = answer["warnings"]
+        assert warning["code"] == "nothing-named"
+        assert "no range was open when the nodes of the graphs were created" in warning["message"]
+        assert "graphtag check" not in warning["message"]
+        if verb == "check":
+            assert answer["rows"][0]["unnamed"] == {"outside-scope": 9}
 
 
 @pytest.mark.parametrize("out", ["named.json", "named.json.gz"])

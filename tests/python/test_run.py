@@ -39,6 +39,15 @@ def test_the_other_verbs_read_what_was_recorded(record, run):
     run("check", trace, "--min-time", "1")
 
 
+def test_where_no_range_was_open_check_says_so(record, run):
+    trace = record("cuda", "graph:3", "replay:2").traces[0]
+    beside = str(trace).replace(".pftrace", ".annotations.json")
+    for annotations in ([], ["-a", beside]):
+        answer = json.loads(run("check", trace, *annotations, "--format", "json").stdout)
+        assert answer["rows"][0]["unnamed"] == {"outside-scope": 6}
+        assert [warning["code"] for warning in answer["warnings"]] == ["nothing-named"]
+
+
 def test_ranges_are_drawn_on_the_hosts_tracks(record):
     done = record("push:early", "cuda", "push:decode", "graph:1", "pop", "start:request", "push:replay", "replay:1", "pop", "end", "mark:token", "pop", "push:open")
     ranges = only(done.traces).of("nvtx")
