@@ -365,7 +365,7 @@ typedef struct gt_record_options {
   uint32_t flush_ms;  /* how often what was recorded is written: 10 to 60 000; 0: 1000 */
   uint64_t max_bytes; /* 0: no limit. Else at least 1 MiB: a ring of segments, "app.1.pftrace", "app.2.pftrace" ..., each of which
                             can be read alone (or all joined by `cat`), the oldest deleted when all together would be larger */
-  const char* path;   /* a file that exists is replaced */
+  const char* path;   /* a file that exists is replaced, and with max_bytes whatever is named as a segment of it */
   size_t path_length;
   const char* metadata; /* a JSON object that goes into the trace as it is, such as the command line; null: none */
   size_t metadata_length;

@@ -227,7 +227,9 @@ void add_run(CLI::App& verb, RunArguments& run) {
               throw CLI::ValidationError("--max-size", "'" + text + "' is not a size of 1M or more, such as 500M");
             run.max_bytes = *bytes;
           },
-          "Keep the newest so many bytes of each process's trace, in a ring of files NAME.1.pftrace, NAME.2.pftrace ..")
+          "Keep the newest so many bytes of each process's trace, in a ring of files NAME.1.pftrace, NAME.2.pftrace ..; those of "
+          "an "
+          "earlier run with the same -o NAME.pftrace are deleted")
       ->type_name("SIZE");
   verb.add_option_function<std::string>(
           "--buffers",

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "base/segment_files.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/messages.h"
@@ -55,7 +56,7 @@ std::string next_library(const char* variable, const std::string& ours) {
 }
 
 // Makes sure of the place for the files, so that a run of hours does not end with none. An absolute path.
-Result<std::string> prepare_out(const std::string& out) {
+Result<std::string> prepare_out(const std::string& out, bool is_ring) {
   std::error_code error;
   const fs::path path = fs::absolute(out.empty() ? "." : out, error).lexically_normal();
   const bool is_file = out.ends_with(run::kTraceSuffix);
@@ -84,6 +85,7 @@ Result<std::string> prepare_out(const std::string& out) {
     return Error{ErrorCode::invalid_argument, "-o names a folder here, and ends with .pftrace", path.string(), {}};
   // Of an earlier run: nobody shall take it for this one's.
   if (is_file) fs::remove(path, error);
+  if (is_file && is_ring) remove_segments(path.string(), 1);
   return path.string();
 }
 
@@ -283,7 +285,7 @@ int run_run(const RunArguments& arguments, const Common& common) {
   const std::string& path = std::get<std::string>(found);
   const Linkage linkage = linkage_of(path, variable("PATH"));
   warn_of_linkage(path, linkage);
-  const auto out = prepare_out(arguments.out);
+  const auto out = prepare_out(arguments.out, arguments.max_bytes != 0);
   if (!out) return fail(out.error());
   signals.hold();
   const auto control = RunControl::create();

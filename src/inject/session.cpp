@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <thread>
 
+#include "base/segment_files.h"
+
 namespace graphtag::inject {
 namespace {
 
@@ -66,7 +68,7 @@ void Session::fail(const char* what) noexcept {
 }
 
 // A file that nobody has: of the same name may be that of the image that this process was before an exec.
-std::string Session::make_path(std::string_view tail) const {
+std::string Session::make_path(bool is_ring) const {
   const std::string& out = options_->out;
   const bool is_file = std::string_view(out).ends_with(run::kTraceSuffix);
   // `graphtag run` has removed an earlier run's.
@@ -80,8 +82,9 @@ std::string Session::make_path(std::string_view tail) const {
   }
   for (int number = 1; number < 1000; ++number) {
     std::string path = number == 1 ? base : with_tail(base, "." + std::to_string(number) + run::kTraceSuffix);
-    // A ring has no file of the name itself; its first segment stands for it.
-    if (make_file(tail.empty() ? path : with_tail(path, tail))) return path;
+    // A ring has no file of the name itself; its first segment stands for it, until that is deleted.
+    if (is_ring && has_segments(path)) continue;
+    if (make_file(is_ring ? segment_path(path, 1) : path)) return path;
     if (errno != EEXIST) return path;
   }
   return base;
@@ -121,7 +124,7 @@ void Session::start() {
 
 void Session::begin_recording() {
   const bool is_ring = options_->max_bytes != 0;
-  trace_ = make_path(is_ring ? std::string_view(".1.pftrace") : std::string_view{});
+  trace_ = make_path(is_ring);
   annotations_ = with_tail(trace_, ".annotations.json");
   gt_record_options wanted{};
   wanted.size = sizeof wanted;
@@ -135,7 +138,7 @@ void Session::begin_recording() {
   const bool had_window = window_.value != 0;
   if (gt_record_begin(&wanted, &recording_) != GT_OK) {
     const std::string why = gt_last_error();
-    unlink(is_ring ? with_tail(trace_, ".1.pftrace").c_str() : trace_.c_str());
+    unlink((is_ring ? segment_path(trace_, 1) : trace_).c_str());
     if (had_window) (void)gt_window_close(window_);
     return fail(why.c_str());
   }

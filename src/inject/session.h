@@ -58,7 +58,7 @@ class Session {
   void flush(std::uint32_t asked);
   void update_counts(const gt_record_stats& stats) noexcept;
   void look_after_recording();
-  std::string make_path(std::string_view tail = {}) const;
+  std::string make_path(bool is_ring) const;
   void write_annotations();
   void write_annotations_if_grown();
   void fail(const char* what) noexcept;

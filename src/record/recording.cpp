@@ -399,9 +399,9 @@ void Recording::write_out() noexcept {
                    std::string("packets could not be written: ") + std::strerror(file_.last_error()),
                    "make room on the disk, or limit the recording's size");
     });
-  } else if (file_.is_segment_full() && file_.next_segment()) {
+  } else if (file_.is_segment_full()) {
+    file_.next_segment();
     needs_chapter_ = true;
-    append([] {});
   } else if (encoder_.overflowed() && chapter_bytes_ >= options_.chapter_bytes) {
     // Whatever is in use now gets numbers again.
     needs_chapter_ = true;

@@ -138,6 +138,42 @@ TEST_F(RecordingFaults, AFileThatIsMovedAwayIsFollowedAndOneThatIsDeletedIsWritt
   EXPECT_FALSE(std::filesystem::exists(file()));
 }
 
+// Whatever the last write filled.
+TEST_F(RecordingFaults, NoSegmentOfARingIsLeftEmpty) {
+  RecordingOptions wanted = options();
+  wanted.max_bytes = 1;  // so that each write fills its segment
+  begin(wanted);
+  kernels(5);
+  flush();
+  kernels(5);
+  end();
+  std::uint64_t ends = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+    EXPECT_GT(entry.file_size(), 0U) << entry.path();
+    const DecodedTrace trace = decode_recording(content_of(entry.path()));
+    EXPECT_EQ("app." + instants_of(trace, layout::kBeginEvent).at(0).args["segment"].dump() + ".pftrace",
+              entry.path().filename());
+    ends += instants_of(trace, layout::kEndEvent).size();
+  }
+  EXPECT_EQ(ends, 1U);
+}
+
+TEST_F(RecordingFaults, ARingReplacesThatOfAnEarlierRecording) {
+  for (const char* name : {"app.1.pftrace", "app.2.pftrace", "app.93.pftrace", "app.host.4.pftrace", "app.annotations.json"}) {
+    std::ofstream(folder_ / name) << "x";
+  }
+  RecordingOptions wanted = options();
+  wanted.max_bytes = 1 << 20;
+  begin(wanted);
+  kernels(5);
+  end();
+  EXPECT_EQ(numbers_in(content_of(folder_ / "app.1.pftrace")).size(), 5U);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "app.2.pftrace"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "app.93.pftrace"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "app.host.4.pftrace"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "app.annotations.json"));
+}
+
 TEST_F(RecordingFaults, ARingKeepsTheLastAndEachSegmentStandsAlone) {
   RecordingOptions wanted = options();
   wanted.max_bytes = 1 << 20;

@@ -8,11 +8,13 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
+
+#include "base/segment_files.h"
 
 namespace graphtag {
 namespace {
 
-constexpr std::string_view kExtension = ".pftrace";
 // Programs that close what they take for their own begin at 3.
 constexpr int kFirstDescriptor = 200;
 
@@ -22,11 +24,8 @@ TraceFile::~TraceFile() {
   close();
 }
 
-std::string TraceFile::segment_path(std::uint32_t segment) const {
-  if (max_bytes_ == 0) return path_;
-  const bool extended = path_.ends_with(kExtension);
-  const std::string stem = extended ? path_.substr(0, path_.size() - kExtension.size()) : path_;
-  return stem + "." + std::to_string(segment) + (extended ? std::string(kExtension) : std::string());
+std::string TraceFile::path_of(std::uint32_t segment) const {
+  return max_bytes_ == 0 ? path_ : segment_path(path_, segment);
 }
 
 Result<void> TraceFile::open(const std::string& path, std::uint64_t max_bytes) {
@@ -34,9 +33,13 @@ Result<void> TraceFile::open(const std::string& path, std::uint64_t max_bytes) {
   path_ = std::filesystem::absolute(path, none).string();
   if (none) path_ = path;
   max_bytes_ = max_bytes;
-  if (open_file(segment_path(1), true)) return {};
+  if (open_file(path_of(1), true)) {
+    // An earlier recording's would stand beside this one's, beyond the bound.
+    if (max_bytes_ != 0) remove_segments(path_, 2);
+    return {};
+  }
   return Error{
-      ErrorCode::io, std::string("cannot be made: ") + std::strerror(last_error_) + "; name another place", segment_path(1), {}};
+      ErrorCode::io, std::string("cannot be made: ") + std::strerror(last_error_) + "; name another place", path_of(1), {}};
 }
 
 bool TraceFile::open_file(const std::string& path, bool replace) noexcept {
@@ -72,29 +75,34 @@ bool TraceFile::is_ours() const noexcept {
   return fd_ >= 0 && fstat(fd_, &status) == 0 && status.st_dev == device_ && status.st_ino == inode_;
 }
 
+bool TraceFile::remove_segment(std::uint32_t segment) const noexcept {
+  try {
+    return unlink(path_of(segment).c_str()) == 0;
+  } catch (...) {
+    return false;  // without memory for its name it stays
+  }
+}
+
 void TraceFile::make_room(std::uint64_t bytes) noexcept {
   if (max_bytes_ == 0) return;
   while (!older_.empty() && older_bytes_ + bytes_ + bytes > max_bytes_) {
     const Segment oldest = older_.front();
     older_.pop_front();
-    try {
-      if (unlink(segment_path(oldest.number).c_str()) == 0) {
-        ++segments_deleted_;
-        bytes_deleted_ += oldest.bytes;
-      }
-    } catch (...) {
-      // Without memory for its name it stays.
+    if (remove_segment(oldest.number)) {
+      ++segments_deleted_;
+      bytes_deleted_ += oldest.bytes;
     }
     older_bytes_ -= oldest.bytes;
   }
 }
 
 bool TraceFile::write(std::string_view packets) noexcept {
+  if (std::exchange(begins_next_, false)) open_next();
   if (!is_ours()) {
     fd_ = -1;  // somebody else's by now, or nobody's
     const std::uint64_t inode = inode_, device = device_;
     try {
-      if (!open_file(segment_path(segment_), false)) return false;
+      if (!open_file(path_of(segment_), false)) return false;
     } catch (...) {
       last_error_ = ENOMEM;
       return false;
@@ -123,20 +131,20 @@ bool TraceFile::write(std::string_view packets) noexcept {
   return true;
 }
 
-bool TraceFile::next_segment() noexcept {
+// If it cannot be made, the old one goes on.
+void TraceFile::open_next() noexcept {
   try {
+    const std::string path = path_of(segment_ + 1);
     const Segment finished{segment_, bytes_};
     older_.push_back(finished);
-    if (!open_file(segment_path(segment_ + 1), true)) {
+    if (!open_file(path, true)) {
       older_.pop_back();
-      return false;
+      return;
     }
     ++segment_;
     older_bytes_ += finished.bytes;
-    return true;
   } catch (...) {
-    last_error_ = ENOMEM;
-    return false;
+    // Without memory for its name.
   }
 }
 
@@ -146,7 +154,11 @@ std::size_t TraceFile::chunk_bytes() const noexcept {
 }
 
 void TraceFile::close() noexcept {
-  if (is_ours()) ::close(fd_);
+  if (is_ours()) {
+    // Nothing could be written into it: a reader would take it for damaged.
+    if (segment_ > 1 && bytes_ == 0) remove_segment(segment_);
+    ::close(fd_);
+  }
   fd_ = -1;
 }
 

@@ -24,9 +24,9 @@ def environment(**more):
 def record(graphtag, tmp_path):
     """record(*words, options=(), code=0, program=None, env={}): `graphtag run` of the program; stderr and the traces by name."""
 
-    def runner(*words, options=(), code=0, program="cuda_program", env=None, command=None):
+    def runner(*words, options=(), code=0, program="cuda_program", env=None, command=None, out="out"):
         command = command or [FAKE / program, *words]
-        given = [graphtag, "run", "-o", tmp_path / "out", *options, "--", *command]
+        given = [graphtag, "run", "-o", tmp_path / out, *options, "--", *command]
         done = subprocess.run(list(map(str, given)), capture_output=True, text=True, timeout=60, env=environment(**(env or {})), cwd=tmp_path)
         assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
         done.traces = sorted((tmp_path / "out").glob("*.pftrace"))

@@ -309,6 +309,38 @@ def test_max_size_of_one_file_that_is_named(graphtag, tmp_path):
     assert [path.name for path in tmp_path.glob("*.pftrace")] == ["ms.1.pftrace"]
 
 
+RING = ["cuda", "push:a", "graph:200", "pop", "replay:400"]  # more than 1 MiB, in one second
+
+
+def test_every_file_of_a_ring_can_be_read(record, run):
+    """Also the last one, whatever the write that ended the recording has filled."""
+    for _ in range(5):
+        traces = record(*RING, options=["--max-size", "1M"]).traces
+        assert all(trace.stat().st_size for trace in traces)
+        for trace in traces:
+            run("report", trace)
+            trace.unlink()
+
+
+def test_a_ring_replaces_that_of_an_earlier_run(record, tmp_path):
+    ring = {"out": "out/ring.pftrace", "options": ["--max-size", "1M"]}
+    kept = tmp_path / "out" / "ring.other.7.pftrace"
+    first = record(*RING, **ring)
+    assert "ring.1.pftrace" not in {trace.name for trace in first.traces}
+    kept.write_text("of another process")
+    second = record(*DECODE, **ring)
+    assert [trace.name for trace in second.traces] == ["ring.1.pftrace", kept.name]
+    assert record("push:a", "pop", **ring).traces == [kept], "nobody shall take it for this run's"
+
+
+@pytest.mark.parametrize("out", ["out", "out/ring.pftrace"])
+def test_the_ring_of_an_image_before_an_exec_stays(record, out):
+    """Its first segment, which stands for the name, is long deleted then."""
+    done = record(*RING, "sleep:1500", "exec", *DECODE, out=out, options=["--max-size", "1M"])
+    regions = [RecordingFile(trace).regions() for trace in done.traces]
+    assert any(("a", True) in found for found in regions) and {("decode.attention", True): 6} in regions
+
+
 # --- signals
 
 
