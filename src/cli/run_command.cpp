@@ -121,8 +121,8 @@ std::map<std::string, std::string> preload_guard(const RunArguments& arguments, 
   const std::string without = preload_without(kGuard, before);
   std::map<std::string, std::string> nothing;
   if (without != before) nothing[kPreload] = without;
-  // The loader of another word size would complain, and nothing is recorded there.
-  if (arguments.no_guard || linkage != Linkage::dynamic) return nothing;
+  // The loader of another word size would complain, and nothing is recorded there. A statically linked launcher has no loader, but its children have.
+  if (arguments.no_guard || linkage == Linkage::other_machine) return nothing;
   const std::string guard = own_library(kGuard);
   const auto preload = guard.empty() ? std::nullopt : preload_first(guard, before);
   if (!preload) {

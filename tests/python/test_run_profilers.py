@@ -125,6 +125,12 @@ def test_a_guard_that_is_not_there_or_cannot_be_preloaded(record, graphtag, tmp_
         assert done.stdout == "subscribe 39\n" and "6 kernels" in done.stderr
 
 
+def test_behind_a_launcher_that_is_statically_linked(record):
+    done = record(command=[FAKE / "static_program", FAKE / "cuda_program", "plugin", *DECODE, "subscribe", *PROFILE])
+    assert done.stdout == "subscribe 0\n" + PROFILED.format(6), "the launcher has no loader, but what it starts has"
+    assert "statically linked" in done.stderr and state_of(only(done.traces)) == "other-profiler"
+
+
 def test_programs_that_know_nothing_of_it(record):
     assert record(program="static_program", code=5).stdout == "done\n"
     done = record(command=["env", "-i", FAKE / "static_program"], code=5)
