@@ -390,7 +390,6 @@ gt_status gt_make_way(void) noexcept {
     }
     // With the lock: the subscription would be that of a recording which begins here.
     if (gt_active() != 0) this_process().recorder.make_way();
-    RealDriver::release_parents_subscription();
     return gt_status{GT_OK};
   });
 }

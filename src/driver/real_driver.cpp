@@ -56,10 +56,6 @@ const RealDriver& RealDriver::of_process() {
   return *known;
 }
 
-void RealDriver::release_parents_subscription() noexcept {
-  if (const RealDriver* known = found.load(std::memory_order_acquire)) known->state_->release_parents();
-}
-
 Driver RealDriver::driver() const {
   return Driver(kRealTable, state_.get());
 }

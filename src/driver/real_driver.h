@@ -56,8 +56,6 @@ class RealDriver {
   // The process's own, searched at the first call. While it cannot ask ids, later calls search again if libraries were mapped
   // since. What it returned stays valid for good. A child of fork() has its parent's, with no subscription.
   static const RealDriver& of_process();
-  // In a child of fork() CUPTI has the parent's subscription until this, or until one is taken. Searches for nothing.
-  static void release_parents_subscription() noexcept;
 
   // A search of its own, for tests.
   RealDriver();

@@ -138,13 +138,6 @@ TEST_F(ProcessTest, AChildFindsTheSubscriptionFree) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST_F(ProcessTest, AChildMakesWayWithWhatItHasOfItsParent) {
-  open_window(GT_OBSERVER_CALLBACKS);
-  const int wrong = of_child([&] { return gt_make_way() == GT_OK && cuda().take_subscription() ? 0 : 1; });
-  EXPECT_EQ(wrong, 0);
-  EXPECT_TRUE(cuda().has_subscriber()) << "the parent goes on";
-}
-
 // A thread that is not in the child had the lock of the search.
 TEST_F(ProcessTest, AChildWhoseParentWasLookingForCuptiLooksItself) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process that has not looked yet
