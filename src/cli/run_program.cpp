@@ -46,6 +46,12 @@ int exit_code_of(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+// Whether the program has this signal already. A terminal sends those of its keys to all processes of the foreground, but when it goes away it tells the
+// leader of the session alone: this process, behind ssh, exec, tmux or docker.
+bool has_come_to_all(const siginfo_t& signal) {
+  return signal.si_code == SI_KERNEL && !(signal.si_signo == SIGHUP && getsid(0) == getpid());
+}
+
 // A script without a first line that names its interpreter is the shell's, as everywhere.
 std::vector<std::string> through_shell(const ProgramToRun& program) {
   std::vector<std::string> words{"/bin/sh", program.path};
@@ -98,8 +104,7 @@ std::variant<int, CannotRun> run_program(const ProgramToRun& program, const Prog
     hooks.tick();
     if (!came || signal.si_signo == SIGCHLD) continue;
     if (is_deadly(signal.si_signo)) hooks.before_deadly_signal();
-    // The terminal sends its own to all processes of the foreground.
-    if (signal.si_code != SI_KERNEL) kill(started.pid, signal.si_signo);
+    if (!has_come_to_all(signal)) kill(started.pid, signal.si_signo);
   }
 }
 

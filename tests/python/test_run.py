@@ -417,6 +417,26 @@ def test_ctrl_c_reaches_the_program_once(graphtag, tmp_path):
     assert os.waitstatus_to_exitcode(status) == 0
 
 
+def test_a_terminal_that_goes_away_reaches_the_program_once(graphtag, tmp_path):
+    """Where the command leads the session (ssh -t, exec, tmux), the kernel tells it alone."""
+    log = tmp_path / "log"
+    script = (
+        f"import signal, time\nlog = open({str(log)!r}, 'w', buffering=1)\ncount = 0\ndef note(*_):\n    global count\n    count += 1\n"
+        "signal.signal(signal.SIGHUP, note)\nlog.write('ready\\n')\nend = time.time() + 10\n"
+        "while time.time() < end and not count: time.sleep(0.05)\ntime.sleep(0.5)\nlog.write(f'hangups: {count}')\n"
+    )
+    pid, terminal = pty.fork()
+    if pid == 0:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        os.execve(graphtag, [str(graphtag), "run", "-o", str(tmp_path / "out"), "--", sys.executable, "-c", script], environment())
+    end = time.monotonic() + 30
+    while not (log.exists() and log.read_text()) and time.monotonic() < end:
+        time.sleep(0.05)
+    os.close(terminal)
+    _, status = os.waitpid(pid, 0)
+    assert log.read_text() == "ready\nhangups: 1" and os.waitstatus_to_exitcode(status) == 0
+
+
 def test_the_program_has_the_signals_and_streams_that_run_has(record):
     script = "import signal, sys; print(sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])), signal.getsignal(signal.SIGXFSZ), signal.getsignal(signal.SIGCHLD), sys.stdin.read())"
     alone = subprocess.run([sys.executable, "-c", script], input="text", capture_output=True, text=True, env=environment())
