@@ -4,7 +4,7 @@
 //   libtorch_cpu.so ── cuptiSubscribe ──▶ here ── make_way() ──▶ the recording ends, CUPTI is free
 //                                          └───── cuptiSubscribe ──▶ the libcupti.so that libtorch_cpu.so is linked with
 //
-// It lies in each process of a run, of which most know nothing of CUDA: it does nothing until it is called, needs glibc alone, and keeps no memory.
+// It lies in each process of a run, of which most know nothing of CUDA: it does nothing until it is called, needs the C library alone, and keeps no memory.
 // graphtag itself calls CUPTI by address, which does not come through here; so does whoever looks functions up with dlsym.
 #include <dlfcn.h>
 #include <link.h>
@@ -15,7 +15,30 @@
 
 #include "base/guard_protocol.h"
 
+// A program of another C library (musl), or with an older glibc of its own, would not start where one of these or its version is not there: so they may be
+// absent, and have the versions of when they lay in libdl. No CUDA is there either.
+#pragma weak dladdr1
+#pragma weak dlclose
+#pragma weak dl_iterate_phdr
+#pragma weak dlopen
+#pragma weak dlsym
+#if defined(__x86_64__)
+__asm__(".symver dladdr1, dladdr1@GLIBC_2.3.3");
+__asm__(".symver dlclose, dlclose@GLIBC_2.2.5");
+__asm__(".symver dlopen, dlopen@GLIBC_2.2.5");
+__asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
+#elif defined(__aarch64__)
+__asm__(".symver dladdr1, dladdr1@GLIBC_2.17");
+__asm__(".symver dlclose, dlclose@GLIBC_2.17");
+__asm__(".symver dlopen, dlopen@GLIBC_2.17");
+__asm__(".symver dlsym, dlsym@GLIBC_2.17");
+#endif
+
 namespace {
+
+bool has_loader() {
+  return dladdr1 != nullptr && dlclose != nullptr && dl_iterate_phdr != nullptr && dlopen != nullptr && dlsym != nullptr;
+}
 
 constexpr std::int32_t kNotInitialized = 15;  // CUPTI_ERROR_NOT_INITIALIZED
 
@@ -74,6 +97,7 @@ void* find_behind(const link_map* caller, const char* name) {
 // The real function, once CUPTI is free for it (unless CUPTI itself calls, which has nothing to do with the program); null if there is none.
 template <typename Function>
 Function let_through(const char* name, const void* called_from) {
+  if (!has_loader()) return nullptr;
   const link_map* const caller = object_of(called_from);
   void* const real = find_behind(caller, name);
   const bool is_own_call = caller == object_of(real) && is_cupti(caller);
