@@ -33,7 +33,7 @@ constexpr const char* kTraceSuffix = ".pftrace";
 
 // --- the control file
 constexpr std::uint32_t kMagic = 0x74726767;
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 constexpr std::size_t kProcesses = 1024;
 constexpr std::size_t kPathBytes = 1024;
 constexpr std::size_t kMessageBytes = 512;
@@ -78,6 +78,7 @@ struct Process {
   std::atomic<std::uint32_t> reason;   // Reason
   std::atomic<std::uint32_t> pid;      // as the process itself sees it
   std::atomic<std::uint32_t> flushed;  // the number of the last flush that it did
+  std::atomic<std::uint64_t> stack;    // of its image (base/process_image.h): after an exec the id is another's
   Counts counts;
   char trace[kPathBytes];  // written before `state` leaves none
   char message[kMessageBytes];

@@ -184,12 +184,12 @@ class Reporter {
         return warn(
             fmt::format("process {}: recording never began: the delay or the range that --start-on names did not come", pid));
       case run::State::recording:
-        if (lives(pid)) {
+        if (lives(process)) {
           warn(fmt::format("process {} still runs and records: {}", pid, trace));
         } else {
           warn(fmt::format(
-              "process {} was killed, or left by _exit: {} has what it had written until then, a second before at most", pid,
-              trace));
+              "process {} was killed, or left by _exit or exec: {} has what it had written until then, a second before at most",
+              pid, trace));
         }
         break;
       case run::State::ended:

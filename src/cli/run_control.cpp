@@ -12,7 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <fstream>
+
+#include "base/process_image.h"
 
 namespace graphtag::cli {
 namespace {
@@ -88,7 +89,7 @@ bool RunControl::flush(std::chrono::milliseconds limit) {
     const auto all = processes();
     const bool done = std::all_of(all.begin(), all.end(), [&](const run::Process* process) {
       return process->state.load() != static_cast<std::uint32_t>(run::State::recording) || process->flushed.load() >= asked ||
-             !lives(process->pid.load());
+             !lives(*process);
     });
     if (done) return true;
     const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(until - std::chrono::steady_clock::now()).count();
@@ -99,13 +100,10 @@ bool RunControl::flush(std::chrono::milliseconds limit) {
   }
 }
 
-bool lives(std::uint32_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string line;
-  if (!std::getline(file, line)) return false;
-  // "123 (name) S ...": the name may hold anything.
-  const std::size_t end = line.rfind(')');
-  return end == std::string::npos || end + 2 >= line.size() || (line[end + 2] != 'Z' && line[end + 2] != 'X');
+bool lives(const run::Process& process) {
+  const ProcessImage image = process_image(process.pid.load());
+  const std::uint64_t stack = process.stack.load();
+  return image.lives && (image.stack == 0 || stack == 0 || image.stack == stack);
 }
 
 }  // namespace graphtag::cli

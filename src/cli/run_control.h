@@ -37,7 +37,7 @@ class RunControl {
   run::ControlFile* file_ = nullptr;
 };
 
-// Whether there is such a process, and it is no zombie.
-bool lives(std::uint32_t pid);
+// Whether the process is there, is no zombie, and has not become another program by exec.
+bool lives(const run::Process& process);
 
 }  // namespace graphtag::cli

@@ -12,6 +12,8 @@
 #include <cstring>
 #include <ctime>
 
+#include "base/process_image.h"
+
 namespace graphtag::inject {
 namespace {
 
@@ -78,7 +80,9 @@ void Control::enter() noexcept {
   const std::uint32_t place = file_->header.processes.fetch_add(1);
   if (place >= run::kProcesses) return;
   self_ = &file_->processes[place];
-  self_->pid.store(static_cast<std::uint32_t>(getpid()));
+  const auto pid = static_cast<std::uint32_t>(getpid());
+  self_->pid.store(pid);
+  self_->stack.store(process_image(pid).stack);
   self_->flushed.store(file_->header.flush_asked.load());
 }
 

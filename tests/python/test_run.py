@@ -383,6 +383,18 @@ def test_all_processes_write_before_a_signal_is_passed_on(graphtag, tmp_path):
     assert len(traces) == 2 and all(RecordingFile(trace).regions() == {("decode.attention", True): 6} for trace in traces)
 
 
+@pytest.mark.parametrize("after", [["exec", "cuda", "pause"], ["exec", "pause"]])
+def test_a_signal_after_exec_waits_for_no_image_that_is_gone(graphtag, tmp_path, after):
+    process, ready = start(graphtag, tmp_path, *DECODE, *after)
+    assert ready[0] == "ready"
+    begun = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    _, stderr = process.communicate(timeout=20)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert "did not write out in time" not in stderr and time.monotonic() - begun < 3
+    assert "left by _exit or exec" in stderr and "still runs" not in stderr
+
+
 def test_other_signals_reach_the_program(graphtag, tmp_path):
     script = "import signal, sys, time\nsignal.signal(signal.SIGUSR1, lambda *_: sys.exit(12))\nprint('ready', flush=True)\ntime.sleep(30)\n"
     command = [graphtag, "run", "-o", tmp_path / "out", "--", sys.executable, "-c", script]
