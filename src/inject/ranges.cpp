@@ -161,6 +161,8 @@ void Ranges::catch_up(Thread& thread) {
   const std::uint32_t window = window_.load(std::memory_order_acquire);
   if (thread.window == window) return;
   thread.window = window;
+  // The window was open before it was counted: what began in between has a scope in it.
+  for (auto range = thread.open.rbegin(); range != thread.open.rend(); ++range) (void)gt_scope_close(range->scope);
   std::vector<Range> open = std::move(thread.open);
   thread.open.clear();
   thread.open.reserve(open.size() + 1);

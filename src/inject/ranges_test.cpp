@@ -198,6 +198,34 @@ TEST_F(RangesTest, OfAnotherThreadBeforeTheWindowAreScopesFromItsNextCallOn) {
   other.join();
 }
 
+// On another thread, a window is open for a moment before window_opened() is called.
+TEST_F(RangesTest, ThatBeganWhileTheWindowOpenedAreScopesOnce) {
+  push("early");
+  const gt_window first = open_window();
+  push("between");
+  const auto started = start("started");
+  EXPECT_EQ(node(), "between.started");
+  ranges.window_opened();
+  EXPECT_EQ(node(), "early.between.started");
+  EXPECT_TRUE(ranges.end(started));
+  EXPECT_EQ(pop(), 1);
+  EXPECT_EQ(node(), "early");
+  EXPECT_EQ(pop(), 0);
+  EXPECT_EQ(node(), "-");
+  EXPECT_EQ(current(), "-") << "nothing is left open";
+  // The same again, where a range is of the window before.
+  push("old");
+  EXPECT_EQ(gt_window_close(first), GT_OK);
+  open_window();
+  push("between");
+  ranges.window_opened();
+  EXPECT_EQ(node(), "old.between");
+  EXPECT_EQ(pop(), 1);
+  EXPECT_EQ(node(), "old");
+  EXPECT_EQ(pop(), 0);
+  EXPECT_EQ(current(), "-");
+}
+
 TEST_F(RangesTest, GoOnInASecondWindow) {
   const gt_window first = open_window();
   ranges.window_opened();
