@@ -165,7 +165,8 @@ typedef struct gt_window_options {
 GT_API gt_status gt_window_open(const gt_window_options* options, gt_window* window) GT_NOEXCEPT;
 GT_API gt_status gt_window_close(gt_window window) GT_NOEXCEPT;
 
-/* The boundary observer reads the capture of this CUstream as well. On a window that uses callbacks it changes nothing. */
+/* The boundary observer reads the capture of this CUstream as well: at the scope boundaries of this thread, and of threads that name no
+ * stream, which must not meet one while another thread adds to the capture. Callbacks need none; kept for when they make way. */
 GT_API gt_status gt_window_add_stream(gt_window window, const void* stream) GT_NOEXCEPT;
 
 /* Which observer AUTO came to: GT_OBSERVER_CALLBACKS or GT_OBSERVER_BOUNDARY; GT_OBSERVER_NONE while only windows with that are open. */

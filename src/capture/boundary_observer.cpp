@@ -64,7 +64,13 @@ void BoundaryObserver::set_all_streams(bool all) noexcept {
 void BoundaryObserver::add_stream(ThreadState& thread, StreamHandle stream) noexcept {
   const std::lock_guard lock(mutex_);
   const auto known = std::find_if(streams_.begin(), streams_.end(), [&](const Stream& named) { return named.handle == stream; });
-  if (known != streams_.end()) return;
+  if (known != streams_.end()) {
+    // Named again by the thread that captures on it next.
+    CaptureInfo info;
+    const bool captures = driver_ != nullptr && driver_->capture_info(stream, info).ok() && info.status == CaptureStatus::active;
+    if (!captures) known->named_by = thread.key();
+    return;
+  }
   try {
     streams_.emplace_back().handle = stream;
     streams_.back().named_by = thread.key();
@@ -76,17 +82,25 @@ void BoundaryObserver::add_stream(ThreadState& thread, StreamHandle stream) noex
   read(thread);
 }
 
-void BoundaryObserver::read(ThreadState& thread) noexcept {
+void BoundaryObserver::read(ThreadState& thread, Reach reach) noexcept {
   boundaries_read_.fetch_add(1, std::memory_order_relaxed);
+  const auto is_own = [&](const Stream& stream) { return stream.named_by == thread.key(); };
+  const bool own_only = reach == Reach::own || std::any_of(streams_.begin(), streams_.end(), is_own);
   try {
     for (const GraphId id : capturing_) {
       Graph& graph = graphs_[id];
       graph.seen = false;
+      graph.in_reach = !own_only;
       graph.frontier_end = 0;
     }
-    for (Stream& stream : streams_) read_stream(stream, false);
+    for (Stream& stream : streams_) {
+      if (own_only && !is_own(stream)) continue;
+      if (const auto before = graphs_.find(stream.graph); before != graphs_.end()) before->second.in_reach = true;
+      read_stream(stream, false);
+    }
     std::erase_if(capturing_, [&](GraphId id) {
       Graph& graph = graphs_[id];
+      if (!graph.in_reach && !graph.seen) return false;
       read_graph(thread, id, graph);
       return !graph.seen;
     });

@@ -51,11 +51,13 @@ class BoundaryObserver {
   template <typename Change>
   auto at_boundary(ThreadState& thread, Change change) noexcept {
     const std::lock_guard lock(mutex_);
-    read(thread);
+    read(thread, Reach::waiting);
     return change();
   }
+  // Where no scope changes. Other threads may be capturing meanwhile: only what this thread captures is read.
   void read_boundary(ThreadState& thread) noexcept {
-    at_boundary(thread, [] { return true; });
+    const std::lock_guard lock(mutex_);
+    read(thread, Reach::own);
   }
 
   // `exec` was made from `graph`, or updated with it. False: the driver refused.
@@ -93,9 +95,13 @@ class BoundaryObserver {
     std::vector<NodeId> conditionals;  // of which bodies were linked
     std::optional<Tag> tail;           // what nodes from `end` on have, once the capture is over
     // In this reading:
+    bool in_reach = false;
     bool seen = false;
     std::uint32_t frontier_end = 0;
   };
+  // CUDA lets nobody look at a capture to which another thread is adding, so a thread that captures reads its own captures alone. One that names no
+  // stream works for one that does and waits, as the autograd engine's threads do.
+  enum class Reach : std::uint8_t { own, waiting };
   struct LinkedExec {
     GraphShape shape;
     std::vector<NodePairs> nested;
@@ -103,7 +109,7 @@ class BoundaryObserver {
 
   // All with the lock held; what allocates may throw std::bad_alloc.
   void forget_graph(GraphId id);
-  void read(ThreadState& thread) noexcept;
+  void read(ThreadState& thread, Reach reach = Reach::waiting) noexcept;
   void read_stream(Stream& stream, bool just_named);
   Graph& graph_of(Stream& stream, const CaptureInfo& info, bool just_named);
   std::uint32_t frontier_end(Stream& stream, const CaptureInfo& info);

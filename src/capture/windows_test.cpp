@@ -1,6 +1,11 @@
 // Windows, who holds CUPTI meanwhile, and what the boundary observer makes of graphs when nobody tells it of nodes.
 #include <gmock/gmock.h>
 
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
 #include "tests/support/program.h"
 
 namespace graphtag {
@@ -309,6 +314,65 @@ TEST(Boundaries, ALargeGraphIsCountedNowAndThen) {
   }
   EXPECT_GT(sure, 100U);
   EXPECT_LT(sure, kNodes);
+}
+
+TEST(Boundaries, AThreadThatCapturesLeavesTheCapturesOfOthersAlone) {
+  Recording rec;
+  const WindowId window = rec.open(ObserverChoice::boundary);
+  const StreamHandle stream = rec.cuda.stream_create(), others = rec.cuda.stream_create();
+  ASSERT_EQ(rec.recorder.add_stream(window, stream), RecordStatus::ok);
+  rec.cuda.begin_capture(stream);
+  rec.begin("a");
+  rec.cuda.launch(stream, NodeType::kernel, 1);
+  GraphHandle other = nullptr;
+  std::thread([&] {
+    ASSERT_EQ(rec.recorder.add_stream(window, others), RecordStatus::ok);
+    rec.cuda.begin_capture(others);
+    rec.begin("b");
+    rec.cuda.launch(others, NodeType::kernel, 7);
+    rec.cuda.launch(stream, NodeType::kernel, 2);  // as the first thread would
+    rec.end();
+    rec.recorder.settle();
+    other = rec.cuda.end_capture(others);
+  }).join();
+  rec.cuda.launch(stream, NodeType::kernel, 3);
+  rec.end();
+  const auto origins = [&](GraphHandle graph) {
+    std::map<std::uint64_t, std::string> all;
+    const ExecHandle exec = rec.cuda.instantiate(graph);
+    EXPECT_EQ(rec.recorder.link_exec(exec, graph), RecordStatus::ok);
+    const std::map<std::uint64_t, std::string> names = rec.names(exec);
+    for (const fake::Record& record : rec.cuda.replay(exec))
+      all[record.tag] = names.at(record.tag) + " " + std::string(to_string(rec.registry.resolve(record.id).origin));
+    return all;
+  };
+  using All = std::map<std::uint64_t, std::string>;
+  EXPECT_EQ(origins(rec.cuda.end_capture(stream)), (All{{1, "a boundary"}, {2, "a boundary"}, {3, "a boundary"}}));
+  EXPECT_EQ(origins(other), (All{{7, "b boundary-approximate"}}));
+  rec.close(window);
+}
+
+TEST(Boundaries, AStreamIsOfTheThreadThatNamedItLast) {
+  Recording rec;
+  const WindowId window = rec.open(ObserverChoice::boundary);
+  const StreamHandle stream = rec.cuda.stream_create(), own = rec.cuda.stream_create();
+  ASSERT_EQ(rec.recorder.add_stream(window, stream), RecordStatus::ok);
+  std::thread([&] {
+    for (const StreamHandle named : {own, stream}) ASSERT_EQ(rec.recorder.add_stream(window, named), RecordStatus::ok);
+    rec.cuda.begin_capture(stream);
+    rec.begin("a");
+    rec.cuda.launch(stream, NodeType::kernel, 1);
+    rec.end();
+    rec.cuda.launch(stream, NodeType::kernel, 2);
+    rec.begin("b");
+    rec.cuda.launch(stream, NodeType::kernel, 3);
+    rec.end();
+    const GraphHandle graph = rec.cuda.end_capture(stream);
+    const ExecHandle exec = rec.cuda.instantiate(graph);
+    EXPECT_EQ(rec.recorder.link_exec(exec, graph), RecordStatus::ok);
+    EXPECT_EQ(rec.names(exec), (Names{{1, "a"}, {2, ""}, {3, "b"}}));
+  }).join();
+  rec.close(window);
 }
 
 TEST(Boundaries, WrongHandlesAreRefused) {
