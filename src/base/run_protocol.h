@@ -30,6 +30,7 @@ constexpr const char* kNextCuda = "GRAPHTAG_RUN_NEXT_CUDA_INJECTION";
 constexpr const char* kNextNvtx = "GRAPHTAG_RUN_NEXT_NVTX_INJECTION";
 
 constexpr const char* kTraceSuffix = ".pftrace";
+constexpr const char* kAnnotationsSuffix = ".annotations.json";  // in its place, of the file beside the trace
 
 // --- the control file
 constexpr std::uint32_t kMagic = 0x74726767;

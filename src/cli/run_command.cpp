@@ -84,7 +84,11 @@ Result<std::string> prepare_out(const std::string& out, bool is_ring) {
   if (is_file && fs::is_directory(path, error))
     return Error{ErrorCode::invalid_argument, "-o names a folder here, and ends with .pftrace", path.string(), {}};
   // Of an earlier run: nobody shall take it for this one's.
-  if (is_file) fs::remove(path, error);
+  if (is_file) {
+    fs::remove(path, error);
+    const std::string trace = path.string();
+    fs::remove(trace.substr(0, trace.size() - std::string_view(run::kTraceSuffix).size()) + run::kAnnotationsSuffix, error);
+  }
   if (is_file && is_ring) remove_segments(path.string(), 1);
   return path.string();
 }

@@ -125,7 +125,7 @@ void Session::start() {
 void Session::begin_recording() {
   const bool is_ring = options_->max_bytes != 0;
   trace_ = make_path(is_ring);
-  annotations_ = with_tail(trace_, ".annotations.json");
+  annotations_ = with_tail(trace_, run::kAnnotationsSuffix);
   gt_record_options wanted{};
   wanted.size = sizeof wanted;
   wanted.flags = GT_RECORD_ANNOTATIONS | (options_->has_api ? 0 : std::uint32_t{GT_RECORD_NO_API});

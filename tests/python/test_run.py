@@ -184,6 +184,17 @@ def test_out_is_a_file(graphtag, tmp_path):
     assert len(names) == 2 and "app.pftrace" in names and any(name.startswith(f"app.{HOST}.") for name in names)
 
 
+def test_nothing_of_an_earlier_run_stays_beside_a_file_that_is_named(graphtag, tmp_path):
+    def run(*words):
+        command = [graphtag, "run", "-q", "-o", tmp_path / "x/app.pftrace", "--", *words]
+        subprocess.run(list(map(str, command)), check=True, timeout=60, env=environment(), cwd=tmp_path)
+        return sorted(path.name for path in (tmp_path / "x").iterdir())
+
+    assert run(FAKE / "cuda_program", *DECODE) == ["app.annotations.json", "app.pftrace"]
+    (tmp_path / "x/app2.annotations.json").write_text("another's")
+    assert run("true") == ["app2.annotations.json"], "where this run records nothing"
+
+
 def test_out_is_where_you_are_if_not_said(graphtag, tmp_path):
     subprocess.run([graphtag, "run", "-q", "--", FAKE / "cuda_program", *DECODE], check=True, timeout=60, env=environment(), cwd=tmp_path)
     assert len(list(tmp_path.glob("graphtag.*.pftrace"))) == 1
