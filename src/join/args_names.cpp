@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::size_t kCachedBytes = std::size_t{8} << 20;
 constexpr std::string_view kPath = "graphtag.path";
-constexpr std::string_view kAnnotatedStream = "annotated_stream";
-constexpr std::string_view kOriginalStream = "original_stream";
 
 bool is_name(std::string_view key) {
   return key == "name" || key == "str" || key == kPath;
@@ -28,8 +26,8 @@ bool is_path(const Json& value) {
 
 ArgsNames::ArgsNames(std::optional<EarlierRun> earlier, AnnotationTable& table) : earlier_(std::move(earlier)), table_(table) {
   if (!earlier_) return;
-  keys_.insert(earlier_->keys.begin(), earlier_->keys.end());
   for (const std::string& key : earlier_->keys) order_.try_emplace(key, order_.size());
+  forms_ = KeyForms(KeySet(earlier_->keys.begin(), earlier_->keys.end()));
 }
 
 std::size_t ArgsNames::TextHash::operator()(std::string_view text) const {
@@ -40,11 +38,10 @@ void ArgsNames::pick_listed(const MemberShape& shape, ShapeFacts& facts) const {
   for (std::uint32_t i = 0; i < shape.keys.size(); ++i) {
     const std::string& written = shape.keys[i];
     if (shape.index_of(written) != static_cast<int>(i)) continue;  // comes again
-    for (const std::string& key : keys_written_as(shape, written, keys_, keys_)) {
-      if (written == key && (key == kAnnotatedStream || key == kOriginalStream || is_profiler_key(shape.kind, key))) continue;
-      facts.picked.emplace_back(i, key);
-      facts.named = facts.named || is_name(key);
-    }
+    const auto key = key_written_as(shape, written, forms_);
+    if (!key || (written == *key && is_reserved_key(shape.kind, *key))) continue;
+    facts.picked.emplace_back(i, *key);
+    facts.named = facts.named || is_name(*key);
   }
   std::sort(facts.picked.begin(), facts.picked.end(),
             [this](const auto& a, const auto& b) { return order_.at(a.second) < order_.at(b.second); });
@@ -53,7 +50,7 @@ void ArgsNames::pick_listed(const MemberShape& shape, ShapeFacts& facts) const {
 void ArgsNames::pick_others(const MemberShape& shape, ShapeFacts& facts) {
   for (std::uint32_t i = 0; i < shape.keys.size(); ++i) {
     const std::string& key = shape.keys[i];
-    if (key == kOriginalStream || key == kAnnotatedStream || is_profiler_key(shape.kind, key)) continue;
+    if (is_reserved_key(shape.kind, key)) continue;
     facts.named = facts.named || is_name(key);
     facts.picked.emplace_back(i, key);
   }
@@ -76,7 +73,7 @@ void ArgsNames::look_at(const Event& event) {
   } else {
     pick_others(shape, facts);
   }
-  const bool may_ask_for_lane = earlier_ ? keys_.contains("stream") : !facts.picked.empty();
+  const bool may_ask_for_lane = earlier_ ? order_.contains("stream") : !facts.picked.empty();
   if (const int member = shape.index_of(kAnnotatedStream); member >= 0 && may_ask_for_lane) {
     facts.picked.emplace_back(static_cast<std::uint32_t>(member), "stream");
   }

@@ -48,8 +48,8 @@ class ArgsNames {
   AnnotationId intern();
 
   std::optional<EarlierRun> earlier_;
-  KeySet keys_;                                                // earlier_'s
-  boost::unordered_flat_map<std::string, std::size_t> order_;  // of them
+  boost::unordered_flat_map<std::string, std::size_t> order_;  // of earlier_'s keys
+  KeyForms forms_;                                             // of them
   AnnotationTable& table_;
   MemberShapes shapes_;
   boost::unordered_flat_map<std::uint32_t, ShapeFacts> facts_;  // shape id -> facts

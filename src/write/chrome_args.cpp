@@ -12,8 +12,6 @@
 namespace graphtag {
 namespace {
 
-constexpr std::string_view kAnnotatedStream = "annotated_stream";
-constexpr std::string_view kOriginalStream = "original_stream";
 constexpr std::size_t kCachedBytes = std::size_t{8} << 20;
 
 void add_member(std::string& text, std::string_view key, std::string_view value) {
@@ -26,16 +24,14 @@ void add_member(std::string& text, std::string_view key, std::string_view value)
 }  // namespace
 
 ChromeArgs::ChromeArgs(const AnnotatedTrace& trace) : annotations_(*trace.annotations), lanes_(trace.lanes) {
-  keys_.insert(annotations_.keys().begin(), annotations_.keys().end());
+  forms_ = KeyForms(KeySet(annotations_.keys().begin(), annotations_.keys().end()));
   const std::optional<EarlierRun> earlier = earlier_run(*trace.info);
   if (!earlier) return;
-  if (!earlier->same_inputs(annotations_.inputs())) {
-    earlier_keys_.insert(earlier->keys.begin(), earlier->keys.end());
-    replaced_ = earlier_keys_;
-    replaced_.emplace(kAnnotatedStream);
-  } else if (lanes_ == Lanes::all && earlier->lanes == Lanes::none) {
-    replaced_.emplace(kAnnotatedStream);
-  }
+  replaces_values_ = !earlier->same_inputs(annotations_.inputs());
+  replaces_wish_ = replaces_values_ || (lanes_ == Lanes::all && earlier->lanes == Lanes::none);
+  KeySet keys(earlier->keys.begin(), earlier->keys.end());
+  earlier_wish_is_alone_ = keys.emplace(kAnnotatedStream).second;
+  earlier_forms_ = KeyForms(keys);
 }
 
 const std::vector<ChromeArgs::Item>& ChromeArgs::items_of(AnnotationId id) {
@@ -43,23 +39,25 @@ const std::vector<ChromeArgs::Item>& ChromeArgs::items_of(AnnotationId id) {
   std::vector<Item>& items = found->second;
   if (!added || id == AnnotationId::none) return items;
   const Annotation& annotation = annotations_.annotations()[id];
-  const auto add = [&items](std::string key, const Json& value) {
-    items.push_back({std::move(key), dump_json(value), canonical_json(value)});
+  const auto add = [&items](std::string key, const Json& value, bool is_wish) {
+    items.push_back({std::move(key), dump_json(value), canonical_json(value), is_wish});
   };
   for (const auto& entry : annotation.object->items()) {
     if (entry.key() == "stream" && annotation.stream) continue;
-    std::string key = entry.key();
-    if (key == kAnnotatedStream || key == kOriginalStream) {
-      do key = prefixed(key);
-      while (keys_.contains(key));
-    }
-    add(std::move(key), entry.value());
+    add(entry.key(), entry.value(), false);
   }
   const std::vector<std::string>& path = annotation.path;
-  if (path.size() > 1 || (path.size() == 1 && path[0] != annotation.name)) add("graphtag.path", Json(path));
-  if (annotation.stream && lanes_ == Lanes::none) add(std::string(kAnnotatedStream), Json(*annotation.stream));
+  if (path.size() > 1 || (path.size() == 1 && path[0] != annotation.name)) add("graphtag.path", Json(path), false);
+  if (annotation.stream && lanes_ == Lanes::none) add(std::string(kAnnotatedStream), Json(*annotation.stream), true);
   for (const Item& item : items) cached_bytes_ += sizeof(Item) + item.key.size() + 2 * item.value.size();
   return items;
+}
+
+bool ChromeArgs::is_replaced(const MemberShape& shape, const std::string& written) const {
+  if (written == kAnnotatedStream && !earlier_wish_is_alone_) return replaces_wish_;
+  const auto key = key_written_as(shape, written, earlier_forms_);
+  if (key == kAnnotatedStream && earlier_wish_is_alone_) return replaces_wish_;
+  return replaces_values_ && key && (written != *key || !is_reserved_key(shape.kind, written));
 }
 
 const ChromeArgs::ShapeFacts& ChromeArgs::facts_of(const MemberShape& shape) {
@@ -68,11 +66,8 @@ const ChromeArgs::ShapeFacts& ChromeArgs::facts_of(const MemberShape& shape) {
   if (!added) return facts;
   facts.stream = shape.index_of("stream");
   facts.original_stream = shape.index_of(kOriginalStream);
-  for (std::uint32_t i = 0; i < shape.keys.size() && !replaced_.empty(); ++i) {
-    const std::string& written = shape.keys[i];
-    const auto keys = keys_written_as(shape, written, replaced_, earlier_keys_);
-    const auto is_ours = [&](const std::string& key) { return written != key || !is_profiler_key(shape.kind, key); };
-    if (written != kOriginalStream && std::any_of(keys.begin(), keys.end(), is_ours)) facts.replaced.push_back(i);
+  for (std::uint32_t i = 0; i < shape.keys.size() && replaces_wish_; ++i) {
+    if (is_replaced(shape, shape.keys[i])) facts.replaced.push_back(i);
   }
   cached_bytes_ += sizeof(ShapeFacts) + facts.replaced.size() * sizeof(std::uint32_t);
   return facts;
@@ -83,40 +78,41 @@ const ChromeArgs::Plan& ChromeArgs::plan_of(AnnotationId id, const MemberShape& 
   Plan& plan = found->second;
   if (!added) return plan;
   const std::vector<Item>& items = items_of(id);
+  const auto stays = [&](const std::string& key) {
+    const int member = shape.index_of(key);
+    return member >= 0 && !facts.replaces(member) ? member : -1;
+  };
   for (std::size_t i = 0; i < items.size(); ++i) {
-    const int member = shape.index_of(items[i].key);
-    if (member < 0 || facts.replaces(member)) {
-      add_member(plan.text, items[i].key, items[i].value);
+    const Item& item = items[i];
+    std::string key = item.key;
+    // Where its longer forms are an annotation's own, the wish has none.
+    if (item.is_wish && forms_.owner(key)) {
+      if (stays(key) < 0) add_member(plan.text, key, item.value);
+      continue;
+    }
+    if (!item.is_wish && is_reserved_key(shape.kind, key)) key = forms_.next(item.key, key);
+    // A reader takes the longest of its forms that are there.
+    std::string longer = forms_.next(item.key, key);
+    for (; stays(longer) >= 0; longer = forms_.next(item.key, key)) key = std::move(longer);
+    if (const int member = stays(key); member < 0) {
+      add_member(plan.text, key, item.value);
     } else {
-      plan.contested.emplace_back(i, static_cast<std::size_t>(member));
+      plan.contested.push_back({i, static_cast<std::size_t>(member), std::move(longer)});
     }
   }
-  cached_bytes_ += sizeof(Plan) + plan.text.size() + plan.contested.size() * sizeof(plan.contested[0]);
+  cached_bytes_ += sizeof(Plan) + plan.text.size();
+  for (const Contested& contested : plan.contested) cached_bytes_ += sizeof(Contested) + contested.longer.size();
   return plan;
 }
 
-// An item whose key the event has: equal values stay as they are, others go in under a longer key.
-void ChromeArgs::add_contested(const Event& event, const MemberShape& shape, const ShapeFacts& facts,
-                               const std::vector<Item>& items, const Plan& plan) {
-  KeySet used;  // keys with a prefix that an item has taken
-  const auto has = [&](std::size_t member, const Item& item) {
-    const std::string_view text = event.text(event.members[member].value);
-    if (text == item.value) return true;
+// An item whose key the event has: an equal value stays as it is, others go in under a longer key.
+void ChromeArgs::add_contested(const Event& event, const std::vector<Item>& items, const Plan& plan) {
+  for (const Contested& contested : plan.contested) {
+    const Item& item = items[contested.item];
+    const std::string_view text = event.text(event.members[contested.member].value);
+    if (text == item.value) continue;
     const Result<Json> value = parse_json(text);
-    return value && canonical_json(*value) == item.canonical;
-  };
-  for (const auto& [index, first_member] : plan.contested) {
-    const Item& item = items[index];
-    if (has(first_member, item)) continue;
-    for (std::string key = prefixed(item.key);; key = prefixed(key)) {
-      if (used.contains(key) || keys_.contains(key)) continue;
-      const int member = shape.index_of(key);
-      const bool free = member < 0 || facts.replaces(member);
-      if (!free && !has(static_cast<std::size_t>(member), item)) continue;
-      if (free) add_member(added_, key, item.value);
-      used.insert(std::move(key));
-      break;
-    }
+    if (!value || canonical_json(*value) != item.canonical) add_member(added_, contested.longer, item.value);
   }
 }
 
@@ -201,7 +197,7 @@ std::span<const TextEdit> ChromeArgs::edits_for(const NamedEvent& named) {
     if (named.lane) move_thread(named);
     return edits_;
   }
-  if (named.annotation == AnnotationId::none && !named.lane && replaced_.empty()) return edits_;
+  if (named.annotation == AnnotationId::none && !named.lane && !replaces_wish_) return edits_;
 
   forget_if_large();
   added_.clear();
@@ -210,7 +206,7 @@ std::span<const TextEdit> ChromeArgs::edits_for(const NamedEvent& named) {
   const ShapeFacts& facts = facts_of(shape);
   drops_.assign(facts.replaced.begin(), facts.replaced.end());
   const Plan& plan = plan_of(named.annotation, shape, facts);
-  if (!plan.contested.empty()) add_contested(event, shape, facts, items_of(named.annotation), plan);
+  if (!plan.contested.empty()) add_contested(event, items_of(named.annotation), plan);
   if (named.lane) {
     move_thread(named);
     move_stream(named, facts);

@@ -3,6 +3,8 @@
 //   args        {"grid": [8,1,1], "name": "x"}             of the profiler
 //   annotation  {"name": "attention", "bs": 8}
 //   added       ,"annotation.name":"attention","bs":8     what is there is never overwritten or doubled
+//
+// A key that profilers write on other records ("priority") goes in with its prefix also where it is free: plain, it would be theirs.
 #pragma once
 
 #include <algorithm>
@@ -40,11 +42,18 @@ class ChromeArgs {
     std::string key;
     std::string value;
     std::string canonical;  // by which values are compared
+    bool is_wish = false;   // for a lane: "annotated_stream"
+  };
+  // An item whose key the event has already.
+  struct Contested {
+    std::size_t item = 0;
+    std::size_t member = 0;  // that has it
+    std::string longer;      // the key where the value is another
   };
   // How an annotation goes into events of one shape.
   struct Plan {
-    std::string text;                                            // of the items whose keys are free, each with a comma before it
-    std::vector<std::pair<std::size_t, std::size_t>> contested;  // item, and the member that has its key already
+    std::string text;  // of the items whose keys are free, each with a comma before it
+    std::vector<Contested> contested;
   };
   // What matters of a shape whatever the annotation.
   struct ShapeFacts {
@@ -57,21 +66,23 @@ class ChromeArgs {
   };
 
   const std::vector<Item>& items_of(AnnotationId id);
+  bool is_replaced(const MemberShape& shape, const std::string& written) const;
   const ShapeFacts& facts_of(const MemberShape& shape);
   const Plan& plan_of(AnnotationId id, const MemberShape& shape, const ShapeFacts& facts);
   void move_thread(const NamedEvent& named);
   void move_stream(const NamedEvent& named, const ShapeFacts& facts);
-  void add_contested(const Event& event, const MemberShape& shape, const ShapeFacts& facts, const std::vector<Item>& items,
-                     const Plan& plan);
+  void add_contested(const Event& event, const std::vector<Item>& items, const Plan& plan);
   void add_to_args(const Event& event, std::string_view text);
   void drop_members(const Event& event);
   void forget_if_large();
 
   const AnnotationSet& annotations_;
   Lanes lanes_;
-  KeySet keys_;          // of all annotations
-  KeySet earlier_keys_;  // of an earlier run from other files
-  KeySet replaced_;      // keys of an earlier run whose values are not to stay
+  KeyForms forms_;                      // of all annotations' keys
+  KeyForms earlier_forms_;              // of an earlier run's keys, and "annotated_stream"
+  bool earlier_wish_is_alone_ = false;  // no annotation of the earlier run has a key of that name
+  bool replaces_values_ = false;        // the earlier run's values are not to stay, as it was from other files
+  bool replaces_wish_ = false;          // nor its "annotated_stream"
 
   MemberShapes shapes_;
   boost::unordered_flat_map<AnnotationId, std::vector<Item>> items_;

@@ -217,7 +217,7 @@ TEST(PerfettoWriter, AnnotationsAddTheirKeysTypedAndOverwriteNothing) {
   const auto trace = f.finish();
   ASSERT_EQ(trace.slices().size(), 2u);
   EXPECT_EQ(trace.slices()[1].begin.args, json::parse(R"({"device": 0, "stream": 7, "priority": 0, "name": "attn", "bs": 8,
-      "annotated_stream": 61, "annotation.device": 5, "nested": {"a": [1, null]}})"));
+      "annotated_stream": 61, "annotation.device": 5, "annotation.priority": 0, "nested": {"a": [1, null]}})"));
 }
 
 TEST(PerfettoWriter, LanesMoveOperations) {

@@ -11,6 +11,7 @@ WORK = {"kernel", "gpu_memcpy", "gpu_memset"}
 GRAPHS = [3, 7, 2**31, 2**32 - 1]
 PIDS = [0, 1, "GPU 2"]
 VALUES = [None, True, False, 0, -1, 2**63 - 1, -(2**63), 1.5, -2.5e-9, "", "x", "é 😀 \u2028", 'a"\\\n\t\0', [], {}, [1, [2, {"k": None}]], {"a": {"b": 1}}]
+RESERVED = {"device", "correlation", "graph id", "stream", "annotated_stream", "original_stream"}  # never an annotation's as they are
 KEYS = ["name", "phase", "layer.idx", "device", "correlation", "graph id", "stream", "é", "", "original_stream", "annotated_stream"]
 
 
@@ -92,9 +93,8 @@ def named(args, annotation, lanes):
     stream = annotation.get("stream")
     asks = type(stream) is int
     items = {k: v for k, v in annotation.items() if not (k == "stream" and asks)}
-    for own in ("annotated_stream", "original_stream"):
-        if own in items:
-            items[f"annotation.{own}"] = items.pop(own)
+    for key in RESERVED & items.keys():
+        items[f"annotation.{key}"] = items.pop(key)
     if asks and lanes == "none":
         items["annotated_stream"] = stream
     added = {}
