@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "join/ambiguous_sources.h"
 #include "join/earlier_run.h"
 #include "join/lanes.h"
 #include "join/member_shapes.h"
@@ -31,6 +32,7 @@ class Job {
     passed_over = std::move(fit->passed_over);
     unlisted_keys = fit->info.unlisted_keys;
     fitting_ = fit->fitting;
+    ambiguity = ambiguity_of(fitting_);
     annotations = AnnotationSet(fit->fitting, fit->info.annotation_keys);
     own_names_.emplace(annotations);
     if (options_.lanes == Lanes::all && annotations.empty() && fit->info.annotations == nullptr) {
@@ -97,6 +99,7 @@ class Job {
 
   AnnotationSet annotations;
   std::vector<std::string> passed_over;
+  std::optional<std::string> ambiguity;
   std::uint64_t unlisted_keys = 0;
 
  private:
@@ -254,6 +257,7 @@ Result<AnnotateOutcome> annotate_trace(const std::string& trace_path, const std:
   outcome.dropped_slices = annotator.dropped_slices;
   if (std::string warning = warning_about(outcome.coverage, job); !warning.empty())
     outcome.warnings.push_back(std::move(warning));
+  if (job.ambiguity) outcome.warnings.push_back(*std::move(job.ambiguity));
   if (job.unlisted_keys != 0)
     outcome.warnings.push_back("the annotations have too many keys: " + std::to_string(job.unlisted_keys) +
                                " times one is written that what is written does not list as an annotation's");

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "join/ambiguous_sources.h"
 #include "tests/support/join_fixtures.h"
 
 namespace graphtag {
@@ -112,6 +113,90 @@ TEST(ChooseSources, OneOfAFolderThatDoesNotFitIsPassedOverWithTheReason) {
   ASSERT_TRUE(fit.ok());
   EXPECT_THAT(fit->fitting, IsEmpty());
   EXPECT_THAT(fit->passed_over, ElementsAre("run.pkl: host \"beta\", the trace has host \"alpha\"; pid 4, the trace has pid 5"));
+}
+
+// A trace may say its rank and host before or behind its events: the choice is the same.
+TEST(ChooseSources, WhatATraceSaysBehindItsEventsCountsToo) {
+  const TempFolder folder;
+  const std::string events = testing::KernelText{}.text();
+  const std::string said = R"("distributedInfo": {"rank": 0})";
+  const std::string before = folder.write("before.json", testing::trace_text({events}, said + ","));
+  const std::string behind = folder.write("behind.json", testing::trace_text({events}, "", ", " + said));
+  for (const bool from_folder : {true, false}) {
+    std::vector<AnnotationSource> sources = testing::make_sources({{node(2, 0), R"({"name":"a"})"}});
+    sources[0].from_folder = from_folder;
+    sources[0].file->producer.rank = 1;
+    for (const std::string& trace : {before, behind}) {
+      const Result<FitResult> fit = choose_sources_for(trace, sources, from_folder ? Fit::strict : Fit::several);
+      ASSERT_TRUE(fit.ok()) << fit.error().to_string();
+      EXPECT_THAT(fit->fitting, IsEmpty()) << trace;
+      EXPECT_THAT(fit->passed_over, ElementsAre("run.pkl: rank 1, the trace has rank 0"));
+    }
+    sources[0].file->producer.rank = 0;
+    EXPECT_EQ(choose_sources_for(behind, sources, Fit::strict)->fitting.size(), 1U);
+  }
+}
+
+class Ambiguity : public ::testing::Test {
+ protected:
+  Ambiguity() {
+    sources_.push_back(make_source({{node(2, 0), R"({"name":"a"})"}, {node(3, 5), R"({"name":"same"})"}}, "rank0.pkl"));
+    sources_.push_back(make_source({{node(2, 1), R"({"name":"b"})"}, {node(3, 5), R"({"name":"same"})"}}, "rank1.pkl"));
+    for (AnnotationSource& source : sources_) source.from_folder = true;
+  }
+  std::string found() const { return ambiguity_of(pointers(sources_)).value_or(""); }
+  void add(const testing::Nodes& nodes) {
+    sources_.push_back(make_source(nodes, "rank2.pkl"));
+    sources_.back().from_folder = true;
+  }
+  std::vector<AnnotationSource> sources_;
+};
+
+TEST_F(Ambiguity, IsWhereFilesThatDoNotSayWhoseTheyAreNameANodeDifferently) {
+  EXPECT_EQ(found(), "") << "nodes that one file alone names, and names that are the same";
+  add({{node(2, 0), R"({"name":"a"})"}, {node(2, 1), R"({"name":"other"})"}});
+  EXPECT_THAT(found(), HasSubstr("rank1.pkl and rank2.pkl"));
+  EXPECT_THAT(found(), HasSubstr("8589934593"));
+  EXPECT_THAT(found(), HasSubstr("-a"));
+  const std::string ambiguous = found();
+  // Whatever one of the two says of itself, or where it was named by itself, there is no doubt.
+  const auto without_doubt = [&](auto change) {
+    const Producer kept = sources_[2].file->producer;
+    change(sources_[2]);
+    EXPECT_EQ(found(), "");
+    sources_[2].file->producer = kept;
+    sources_[2].from_folder = true;
+    EXPECT_EQ(found(), ambiguous);
+  };
+  without_doubt([](AnnotationSource& source) { source.file->producer.host = "alpha"; });
+  without_doubt([](AnnotationSource& source) { source.file->producer.pid = 1; });
+  without_doubt([](AnnotationSource& source) { source.file->producer.rank = 0; });
+  without_doubt([](AnnotationSource& source) { source.from_folder = false; });
+}
+
+TEST_F(Ambiguity, IsSeenWithinARunOfNodesAndInExecGraphs) {
+  // Nodes 4 to 9 have one annotation in one file, node 7 another in the other.
+  for (int i = 0; i < 2; ++i) {
+    AnnotationFile& file = *sources_[static_cast<std::size_t>(i)].file;
+    const AnnotationId id = *file.annotations.intern(Json{{"name", i == 0 ? "long" : "short"}});
+    GraphRecord graph;
+    graph.id = GraphId{8};
+    graph.runs = {{LocalId{0}, AnnotationId::none, Origin::outside_scope},
+                  {LocalId{i == 0 ? 4U : 7U}, id, Origin::callback},
+                  {LocalId{i == 0 ? 10U : 8U}, AnnotationId::none, Origin::outside_scope}};
+    file.graphs.push_back(graph);
+  }
+  EXPECT_THAT(found(), HasSubstr("node " + std::to_string(node(8, 7)) + " "));
+  // Only as exec graphs do they share an id.
+  for (unsigned i = 0; i < 2; ++i) {
+    AnnotationFile& file = *sources_[i].file;
+    file.graphs.back().id = GraphId{8 + i};
+    ExecRecord exec;
+    exec.id = GraphId{20};
+    exec.template_graph = GraphId{8 + i};
+    file.execs.push_back(exec);
+  }
+  EXPECT_THAT(found(), HasSubstr("node " + std::to_string(node(20, 7)) + " "));
 }
 
 TEST(ReadSources, ComputesTheDigestAndKeepsTheName) {

@@ -114,16 +114,16 @@ class NoEvents final : public EventVisitor {
   Result<void> on_event(const Event&) override { return {}; }
 };
 
-// Whether two sources that can be read say different things, of which neither is nothing.
+// Whether it matters what the trace says of this fact: sources that can be read differ in it, or one that says it need not fit.
 template <typename Of>
-bool differ(const std::vector<AnnotationSource>& sources, Of of) {
+bool matters(const std::vector<AnnotationSource>& sources, Fit how, Of of) {
   using Fact = decltype(of(std::declval<const Producer&>()));
   std::optional<Fact> first;
   for (const AnnotationSource& source : sources) {
     if (!source.unreadable.empty()) continue;
     Fact fact = of(source.file->producer);
     if (fact == Fact{}) continue;
-    if (first && *first != fact) return true;
+    if (source.from_folder || how == Fit::several || (first && *first != fact)) return true;
     first = std::move(fact);
   }
   return false;
@@ -189,9 +189,9 @@ Result<FitResult> choose_sources_for(const std::string& trace_path, const std::v
                                });
   Result<TraceInfo> info = peek_trace(trace_path, process_matters, options);
   if (!info) return info.error();
-  // What the trace did not say yet it may say behind its events: worth a pass over it where the files to choose from differ in just that.
-  if (how != Fit::forced && ((info->host.empty() && differ(sources, [](const Producer& p) { return p.host; })) ||
-                             (!info->rank && differ(sources, [](const Producer& p) { return p.rank; })))) {
+  // What the trace did not say yet it may say behind its events: worth a pass over it where the choice hangs on just that.
+  if (how != Fit::forced && ((info->host.empty() && matters(sources, how, [](const Producer& p) { return p.host; })) ||
+                             (!info->rank && matters(sources, how, [](const Producer& p) { return p.rank; })))) {
     NoEvents ignore_all;
     ReadOptions pass;
     pass.process = options.process;

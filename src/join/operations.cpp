@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "join/ambiguous_sources.h"
 #include "join/args_names.h"
 #include "join/earlier_run.h"
 #include "join/launch_names.h"
@@ -240,6 +241,7 @@ Result<OperationTable> read_operations(const std::string& trace_path, const std:
   OperationTable table;
   table.annotations = AnnotationSet(fit->fitting, fit->info.annotation_keys);
   table.passed_over = std::move(fit->passed_over);
+  table.ambiguity = ambiguity_of(fit->fitting);
   Builder builder(table, earlier_run(fit->info));
   Result<ReadResult> read = read_trace(trace_path, builder, options.read);
   if (!read) return read.error();

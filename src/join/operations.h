@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct OperationTable {
       annotations;  // ids: GpuOperation::annotation. Annotations that the trace itself carries in args are in its table too.
   ReadResult read;
   std::vector<std::string> passed_over;  // annotation files of a folder that do not fit this trace
+  std::optional<std::string> ambiguity;  // of annotation files of a folder (ambiguous_sources.h)
   std::uint64_t bad_times = 0;           // GPU records without a usable time: not in `operations`
 
   // Whether anything could name a record: a file, the trace's args, or a format that knows names itself, also where it knows none here.

@@ -67,6 +67,7 @@ void add_name_warnings(const OperationTable& table, const Doubts& doubts, std::v
   }
   for (const std::string& file : table.passed_over)
     warnings.push_back({"annotations-passed-over", {"coverage"}, "annotation file passed over: " + file});
+  if (table.ambiguity) warnings.push_back({"annotations-ambiguous", {"rows", "coverage"}, *table.ambiguity});
 }
 
 void add_loss_warnings(const OperationTable& table, const Doubts& doubts, std::vector<ReportWarning>& warnings) {

@@ -341,6 +341,36 @@ def test_a_rank_behind_the_events_chooses_the_file_too(run, tmp_path, packed):
     run("report", trace, "-a", folder / "r0.json", "--force")
 
 
+def test_one_file_of_a_folder_is_passed_over_by_a_rank_behind_the_events_too(run, tmp_path):
+    folder = tmp_path / "annotations"
+    folder.mkdir()
+    of_rank(folder, 1, "of rank 1")
+    trace = tmp_path / "t.json"
+    trace.write_text(json.dumps({**one_kernel(), "distributedInfo": {"rank": 0}}))
+    done = run("annotate", trace, "-a", folder, "-o", tmp_path / "out.json")
+    assert "passed over r1.json: rank 1, the trace has rank 0" in done.stderr
+    assert "passed over: r1.json" in run("report", trace, "-a", folder).stderr
+
+
+def test_files_of_a_folder_that_do_not_say_whose_they_are_are_warned_of(run, tmp_path):
+    """As torch writes them, one a rank: all of them fit every trace."""
+    folder = tmp_path / "annotations"
+    folder.mkdir()
+    traces = []
+    for rank in (0, 1):
+        (folder / f"rank{rank}.json").write_text(json.dumps({str(NODE): [{"name": f"stage{rank}"}]}))
+        traces.append(tmp_path / f"t{rank}.json")
+        traces[-1].write_text(json.dumps({**one_kernel(), "distributedInfo": {"rank": rank}}))
+    done = run("annotate", *traces, "-a", folder, "-o", tmp_path / "out")
+    assert done.stderr.count("rank0.json and rank1.json do not say whose they are") == 2
+    for verb in ("report", "check"):
+        document = json.loads(run(verb, traces[0], "-a", folder, "--format", "json").stdout)
+        assert "annotations-ambiguous" in [warning["code"] for warning in document["warnings"]]
+    assert "whose" not in run("annotate", traces[0], "-a", folder / "rank0.json", "-o", tmp_path / "0.json").stderr
+    (folder / "rank1.json").write_text((folder / "rank0.json").read_text())
+    assert "whose" not in run("annotate", traces[0], "-a", folder, "-o", tmp_path / "1.json").stderr
+
+
 def test_numbers_that_json_lacks_become_null(args_of, files, tmp_path):
     (trace,) = files(t=one_kernel())
     (tmp_path / "a.json").write_text(json.dumps({str(NODE): {"name": "a", "x": float("nan"), "y": [float("-inf")]}}))
