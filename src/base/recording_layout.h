@@ -3,7 +3,7 @@
 // A recording is a Perfetto trace (.pftrace): TracePackets, appended, never changed. Each write(2) is whole packets. A file that ends anywhere (a kill
 // within a write) is a trace up to its last whole packet, the last slice perhaps without its END. Times are Unix time in ns, on the clock BOOTTIME, which a ClockSnapshot sets equal to
 // REALTIME. A file has one or more *chapters*; each begins with the packets that all others need, so that a file of a ring (a segment) can be
-// read alone, and so that files of several processes can be joined by `cat`.
+// read alone, and so that files can be joined by `cat`: also those of several processes, of which a reader takes one.
 //
 //   chapter   kDescriptorSequence  TrackDescriptors; again in each chapter, with the same uuids. A track comes before its first event
 //             kStatusSequence      ClockSnapshot; instant kBeginEvent on the track kStatusTrack: what was recorded, where, by what
@@ -115,7 +115,7 @@ constexpr std::string_view kLostCounter = "records lost on the way to the file";
 constexpr std::string_view kRangesDroppedCounter = "ranges dropped";
 
 // --- instants of the status track
-// Args of kBeginEvent: "schema", "tool", "host", "pid", "rank" (if any), "process", "driver", "cupti", "cupti_path", "segment" (from 1), "chapter" (from 1), "begin_ns", "api" (bool), "buffers", "buffer_bytes", "clock" {"unix_ns",
+// Args of kBeginEvent: "schema", "tool", "host", "pid", "rank" (if any), "loaded_ns" (when graphtag came into the process: an image after an exec has the same pid), "process", "driver", "cupti", "cupti_path", "segment" (from 1), "chapter" (from 1), "begin_ns", "api" (bool), "buffers", "buffer_bytes", "clock" {"unix_ns",
 // "cupti_ns"}, and "metadata" as the program gave it.
 constexpr std::string_view kBeginEvent = "graphtag.begin";
 // Before a device's first operation in a chapter. Args: "device", "name", "uuid" (what CUDA tells of them).

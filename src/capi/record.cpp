@@ -48,6 +48,8 @@ struct Session {
   bool came_back = false;  // of what stopped it
 };
 
+// Tells this image of the process from one before an exec.
+const std::int64_t loaded_ns = unix_time_ns();
 std::atomic<bool> taken{false};               // there is a session, or one is being made
 std::atomic<Session*> current{nullptr};       // until it has ended
 std::atomic<Session*> accepting{nullptr};     // the same while it takes ranges and scopes
@@ -107,6 +109,7 @@ Json describe_process(const Process& process) {
   about["host"] = producer.host;
   about["pid"] = producer.pid.value_or(0);
   if (producer.rank) about["rank"] = *producer.rank;
+  about["loaded_ns"] = loaded_ns;
   about["process"] = text_or(program_invocation_short_name, "process");
   about["driver"] = producer.driver_version.value_or(0);
   about["cupti"] = producer.cupti_version.value_or(0);

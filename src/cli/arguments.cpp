@@ -65,7 +65,8 @@ constexpr const char* kAnnotationsHelp =
     "later wins";
 
 void add_process(CLI::App& verb, std::optional<std::int64_t>& process) {
-  verb.add_option("--process", process, "Of an Nsight Systems export with several processes: this one")
+  verb.add_option("--process", process,
+                  "Of an Nsight Systems export with several processes, or recordings joined with cat: this one")
       ->check(whole_number())
       ->type_name("PID");
 }

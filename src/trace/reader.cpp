@@ -102,7 +102,7 @@ Result<void> read_recording(const OpenTrace& trace) {
 // Whatever no other format begins with is taken for JSON, whose reader says why it is none.
 constexpr std::array kFormats = {
     Format{is_sqlite, read_sqlite, true},
-    Format{is_perfetto, read_recording},
+    Format{is_perfetto, read_recording, true},
     Format{[](std::string_view) { return true; }, read_chrome_json},
 };
 
@@ -142,10 +142,11 @@ Result<ReadResult> read_trace(const std::string& path, EventVisitor& visitor, co
   }
   const auto format = std::find_if(kFormats.begin(), kFormats.end(), [&](const Format& known) { return known.matches(*start); });
   if (options.process && !format->has_processes) {
-    return Error{ErrorCode::invalid_argument,
-                 "--process chooses among the processes of an Nsight Systems export; leave it out for this trace",
-                 path,
-                 {}};
+    return Error{
+        ErrorCode::invalid_argument,
+        "--process chooses among the processes of an Nsight Systems export or of joined recordings; leave it out for this trace",
+        path,
+        {}};
   }
   if (auto read = format->read({source, path, gzip, visitor, options, result, again_problems}); !read) return read.error();
   if (options.progress) options.progress(source.size_bytes(), source.size_bytes());

@@ -29,7 +29,8 @@ def record(graphtag, tmp_path):
         given = [graphtag, "run", "-o", tmp_path / out, *options, "--", *command]
         done = subprocess.run(list(map(str, given)), capture_output=True, text=True, timeout=60, env=environment(**(env or {})), cwd=tmp_path)
         assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
-        done.traces = sorted((tmp_path / "out").glob("*.pftrace"))
+        folder = tmp_path / out
+        done.traces = sorted((folder.parent if folder.suffix else folder).glob("*.pftrace"))
         return done
 
     return runner

@@ -6,6 +6,7 @@ import pytest
 
 from perfetto_file import PerfettoFile
 from recording_file import RecordingFile
+from run_programs import record  # noqa: F401 - a fixture
 
 
 @pytest.fixture
@@ -56,3 +57,30 @@ def test_what_annotate_drew_is_not_read_again_and_says_what_to_take(run, recordi
             run("annotate", trace, "-o", tmp_path / out, "--force")
             said = run("report", tmp_path / out, code=3).stderr
             assert "no recording of graphtag" in said and "the trace that it was drawn from" in said, trace
+
+
+def test_joined_recordings_of_several_processes_need_a_choice(record, run, tmp_path):
+    """Ids of their graphs are the same."""
+    first = record("cuda", "push:a", "graph:3", "pop", "replay:2", out="a.pftrace").traces[0]
+    second = record("cuda", "push:b", "graph:5", "pop", "replay:2", out="b.pftrace").traces[-1]
+    pids = [next(event for event in RecordingFile(file).events if event.name == "graphtag.begin").args["pid"] for file in (first, second)]
+    joined = tmp_path / "joined.pftrace"
+    joined.write_bytes(first.read_bytes() + second.read_bytes())
+    for verb in (["report"], ["check"], ["show"], ["annotate", "-o", tmp_path / "named.json"]):
+        refused = run(*verb, joined, code=2)
+        assert f"{pids[0]}, {pids[1]}" in refused.stderr and "--process" in refused.stderr and "by itself" in refused.stderr
+        run(*verb, joined, "--process", pids[1])
+    for pid, trace in zip(pids, (first, second)):
+        alone, chosen = (run("check", *given, "--format", "json").stdout for given in ([trace], [joined, "--process", pid]))
+        assert json.loads(chosen)["rows"] == json.loads(alone)["rows"]
+    assert "no recording of process 1;" in run("report", joined, "--process", 1, code=2).stderr
+
+
+def test_joined_recordings_of_an_image_and_the_one_it_executed_are_told_apart(record, run, tmp_path):
+    done = record("cuda", "push:a", "graph:3", "pop", "replay:2", "sleep:1500", "exec", "cuda", "push:b", "graph:5", "pop", "replay:2")
+    joined = tmp_path / "joined.pftrace"
+    joined.write_bytes(b"".join(trace.read_bytes() for trace in done.traces))
+    said = run("report", joined, code=2).stderr
+    pid = said.split("processes: ")[1].split(",")[0]
+    assert f"{pid}, {pid};" in said
+    assert "give each file by itself" in run("report", joined, "--process", pid, code=2).stderr

@@ -40,15 +40,16 @@ class MadeRecording {
 
   void begin_chapter() {
     events_.emplace(recording::kEventSequence, strings_.emplace_back());
+    const auto pid = about_.value("pid", std::int32_t{100});
     TrackDescription process;
     process.uuid = kProcess;
-    process.process = ProcessIdentity{100, "python3", {}};
+    process.process = ProcessIdentity{pid, "python3", {}};
     append_track(bytes, recording::kDescriptorSequence, process);
     track(kStatus, kProcess, recording::kStatusTrack);
     TrackDescription thread;
     thread.uuid = kThread;
     thread.parent = kProcess;
-    thread.thread = ThreadIdentity{100, 101, "main"};
+    thread.thread = ThreadIdentity{pid, pid + 1, "main"};
     append_track(bytes, recording::kDescriptorSequence, thread);
     track(kRuntime, kThread, recording::kRuntimeTrack);
     track(kStream, kProcess, "stream 7");

@@ -53,7 +53,8 @@ bool RecordingEvents::is_record_key(std::string_view key) {
   return std::find(kRecordKeys.begin(), kRecordKeys.end(), key) != kRecordKeys.end();
 }
 
-RecordingEvents::RecordingEvents(EventVisitor& visitor, ReadResult& result) : visitor_(visitor), result_(result) {}
+RecordingEvents::RecordingEvents(EventVisitor& visitor, ReadResult& result, std::optional<std::int64_t> wanted_pid)
+    : visitor_(visitor), result_(result), wanted_pid_(wanted_pid) {}
 
 void RecordedArgs::add(std::string_view key, std::string_view value) {
   Span span;
@@ -102,6 +103,7 @@ Result<void> RecordingEvents::add(const Packet& packet, std::uint64_t offset) {
   if (packet.track) describe_track(*packet.track, offset);
   if (!packet.event) return {};
   const PacketEvent& event = *packet.event;
+  if (is_others_ && event.type != EventType::instant) return {};  // an instant may begin a chapter
   if (event.type == EventType::end) return end_slice(packet, offset);
   if (event.type == EventType::counter) {
     if (!event.counter) return {};
@@ -119,7 +121,8 @@ Result<void> RecordingEvents::add(const Packet& packet, std::uint64_t offset) {
     return {};
   }
   if (*category == layout::kStatusCategory) return status(packet, sequence, *name, offset);
-  if (!begun_) return no_recording();
+  if (!chapters_) return no_recording();
+  if (is_others_) return {};
   if (event.type == EventType::instant) return give_instant(packet, sequence, *category, *name, offset);
   return begin_slice(packet, sequence, *category, *name, offset);
 }
@@ -369,6 +372,10 @@ Result<void> RecordingEvents::give_instant(const Packet& packet, const Sequence&
 }
 
 Result<void> RecordingEvents::finish() {
+  if (!begun_ && chapters_) {
+    needs_choice_ = true;
+    return Error{ErrorCode::invalid_argument, "it has no recording of this process", {}, {}};
+  }
   if (!begun_) {
     return Error{ErrorCode::malformed,
                  "it ends before a recording begins in it; if the program still runs, wait for its first flush",
@@ -387,7 +394,8 @@ Result<void> RecordingEvents::finish() {
   if (lost != 0) {
     result_.problems.add(ProblemKind::lost_by_recorder, 0, "what the recorder says that it dropped or lost", lost);
   }
-  if (!ended_ && !open_) {
+  const bool ended = std::all_of(ended_.begin(), ended_.end(), [](const auto& recording) { return recording.second; });
+  if (!ended && !open_) {
     result_.problems.add(ProblemKind::truncated, result_.content_bytes,
                          "the recording has no end: the program was killed, or still runs");
   }

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "trace/event_builder.h"
 #include "trace/perfetto/packet.h"
+#include "trace/perfetto/recorded_processes.h"
 #include "trace/reader.h"
 
 namespace graphtag::perfetto {
@@ -41,12 +42,15 @@ struct BegunSlice {
 
 class RecordingEvents {
  public:
-  RecordingEvents(EventVisitor& visitor, ReadResult& result);
+  // `wanted_pid`: of files of several processes, joined, only this one's.
+  RecordingEvents(EventVisitor& visitor, ReadResult& result, std::optional<std::int64_t> wanted_pid);
 
-  // A packet that lies at `offset` of the file. Errors: the visitor's; a trace of somebody else (unsupported).
+  // A packet that lies at `offset` of the file. Errors: the visitor's; a trace of somebody else (unsupported); see needs_choice().
   Result<void> add(const Packet& packet, std::uint64_t offset);
-  // After the last packet. Error: there was no recording.
+  // After the last packet. Error: there was no recording, or see needs_choice().
   Result<void> finish();
+  // The error was that wanted_pid does not choose one process: not_one_process() says more.
+  bool needs_choice() const { return needs_choice_; }
 
   // What a packet that begins an operation declares is a key of an annotation, unless records have it themselves.
   static bool is_record_key(std::string_view key);
@@ -68,7 +72,7 @@ class RecordingEvents {
   };
   static Error no_recording();  // but a trace of somebody else
   void describe_track(const PacketTrack& described, std::uint64_t offset);
-  Json facts_of(const PacketEvent& event, const Sequence& sequence, std::uint64_t offset);
+  Json facts_at(const PacketEvent& event, const Sequence& sequence, std::uint64_t offset);
   Result<void> begin_recording(const Packet& packet, const Sequence& sequence, std::uint64_t offset);
   Result<void> status(const Packet& packet, const Sequence& sequence, std::string_view name, std::uint64_t offset);
   Result<void> begin_slice(const Packet& packet, Sequence& sequence, std::string_view category, std::string_view name,
@@ -97,8 +101,15 @@ class RecordingEvents {
   boost::unordered_flat_map<std::string, AnnotationId> interned_;  // an annotation's args as they stand -> id, of one generation
   std::uint64_t interned_generation_ = 0;
   std::size_t interned_bytes_ = 0;
-  bool begun_ = false;  // the recording
-  bool ended_ = true;   // the last chapter said that it is the last
+  const std::optional<std::int64_t> wanted_pid_;
+  bool chapters_ = false;    // there was one, whosever
+  bool begun_ = false;       // the recording
+  RecordedProcess process_;  // whose that is
+  bool is_others_ = false;   // the chapter
+  bool needs_choice_ = false;
+  std::int64_t recording_ns_ = 0;  // when the recording began whose the chapter is
+  boost::unordered_flat_map<std::int64_t, bool>
+      ended_;  // begin of a recording -> whether its end is there. Segments come in any order
   std::int64_t base_ns_ = 0;
   std::optional<BegunSlice> open_;
   std::string annotation_args_;  // of the event in hand, undecoded, one behind the other with their sizes

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/json.h"
-#include "base/object_filler.h"
 #include "base/recording_layout.h"
 #include "trace/perfetto/recording_events.h"
 
@@ -41,20 +40,12 @@ Error RecordingEvents::no_recording() {
       {}};
 }
 
-// All args of an event of the recorder's own.
-Json RecordingEvents::facts_of(const PacketEvent& event, const Sequence& sequence, std::uint64_t offset) {
-  Json facts = Json::object();
-  ObjectFiller filler(facts);
-  for (const std::string_view arg : event.args) {
-    std::string_view key;
-    value_.clear();
-    if (arg_key(arg, sequence.strings, key) && append_arg_value(arg, sequence.strings, value_)) {
-      if (Result<Json> value = parse_json(value_)) {
-        filler.set(std::string(key), *std::move(value));
-        continue;
-      }
-    }
-    result_.problems.add(ProblemKind::unusable_fact, offset, "an arg of the recorder's own events that cannot be read");
+Json RecordingEvents::facts_at(const PacketEvent& event, const Sequence& sequence, std::uint64_t offset) {
+  std::uint64_t unreadable = 0;
+  Json facts = facts_of(event, sequence.strings, unreadable);
+  if (unreadable != 0) {
+    result_.problems.add(ProblemKind::unusable_fact, offset, "an arg of the recorder's own events that cannot be read",
+                         unreadable);
   }
   return facts;
 }
@@ -63,10 +54,11 @@ Result<void> RecordingEvents::status(const Packet& packet, const Sequence& seque
                                      std::uint64_t offset) {
   if (name == layout::kBeginEvent) return begin_recording(packet, sequence, offset);
   // All that is in one that was drawn of nothing.
-  if (name == layout::kDrawnEvent && !begun_) return no_recording();
-  if (name == layout::kEndEvent) ended_ = true;
+  if (name == layout::kDrawnEvent && !chapters_) return no_recording();
+  if (is_others_) return {};
+  if (name == layout::kEndEvent) ended_[recording_ns_] = true;
   if (name == layout::kDeviceEvent) {
-    const Json args = facts_of(*packet.event, sequence, offset);
+    const Json args = facts_at(*packet.event, sequence, offset);
     const auto device = number_at<std::uint64_t>(args, "device");
     if (device && *device < kDevicesMax) {
       auto& names = result_.info.device_names;
@@ -78,7 +70,7 @@ Result<void> RecordingEvents::status(const Packet& packet, const Sequence& seque
 }
 
 Result<void> RecordingEvents::begin_recording(const Packet& packet, const Sequence& sequence, std::uint64_t offset) {
-  const Json args = facts_of(*packet.event, sequence, offset);
+  const Json args = facts_at(*packet.event, sequence, offset);
   const std::string schema = text_at(args, "schema");
   if (schema != layout::kSchema) {
     const std::string known(layout::kSchema);
@@ -90,12 +82,26 @@ Result<void> RecordingEvents::begin_recording(const Packet& packet, const Sequen
                  {},
                  {}};
   }
-  ended_ = false;
-  if (begun_) return {};
+  if (open_) {
+    result_.problems.add(ProblemKind::unparsable_event, open_->offset, "a slice without an END");
+    open_.reset();
+  }
+  chapters_ = true;
+  RecordedProcess whose = process_of(args);
+  is_others_ = wanted_pid_ && whose.pid != wanted_pid_;
+  if (is_others_) return {};
+  recording_ns_ = number_at<std::int64_t>(args, "begin_ns").value_or(0);
+  ended_.try_emplace(recording_ns_, false);
+  if (begun_) {
+    needs_choice_ = whose != process_;
+    return needs_choice_ ? Result<void>(Error{ErrorCode::invalid_argument, "it has recordings of several processes", {}, {}})
+                         : Result<void>();
+  }
   begun_ = true;
+  process_ = std::move(whose);
   TraceInfo& info = result_.info;
-  info.host = text_at(args, "host");
-  info.pid = number_at<std::int64_t>(args, "pid");
+  info.host = process_.host;
+  info.pid = process_.pid;
   info.rank = number_at<std::int64_t>(args, "rank");
   const std::string tool = text_at(args, "tool");
   info.producer = (tool.empty() ? "graphtag" : tool) + " recording";
