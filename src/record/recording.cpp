@@ -201,6 +201,7 @@ void Recording::run() noexcept {
       end = end_wanted_;
     }
     drain();
+    drain_ranges();  // each time: they wake this thread when their queue is half full
     if (end) break;
     const auto now = Clock::now();
     // CUPTI may sit on full buffers while it asks for more.
@@ -211,7 +212,6 @@ void Recording::run() noexcept {
       next_poll = now + poll_period;
     }
     if (asked || now >= next_flush) {
-      drain_ranges();
       append([&] { write_status(false); });
       write_out();
       next_flush = now + options_.flush_period;

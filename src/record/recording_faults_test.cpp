@@ -305,6 +305,33 @@ TEST_F(RecordingFaults, AFileThatIsCutAnywhereHasItsWholePackets) {
   EXPECT_EQ(last, 20u);
 }
 
+// Many more than there is room for, each time until the writer is woken, which does not wait for the next flush.
+TEST_F(RecordingFaults, RangesThatFillTheirQueueAreTakenFromIt) {
+  RecordingOptions wanted = options();
+  wanted.flush_period = std::chrono::seconds(60);
+  begin(wanted);
+  const std::string text(RangeQueue::kTextBytes, 'x');
+  HostRange range;
+  range.thread = 1;
+  range.text = text;
+  constexpr std::uint64_t kRounds = 30, kHalfFull = 32;
+  for (std::uint64_t round = 1; round <= kRounds; ++round) {
+    for (std::uint64_t i = 0; i < kHalfFull; ++i) {
+      range.start_ns = range.end_ns = unix_time_ns();
+      recording_->range(range);
+    }
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (counts().ranges != round * kHalfFull && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    if (counts().ranges != round * kHalfFull) break;
+  }
+  EXPECT_EQ(counts().ranges, kRounds * kHalfFull);
+  end();
+  EXPECT_EQ(counts().ranges_dropped, 0u);
+  EXPECT_EQ(slices_of(decoded(), layout::kRange).size(), kRounds * kHalfFull);
+}
+
 TEST_F(RecordingFaults, ManyThreadsRecordAndNothingIsLost) {
   RecordingOptions wanted = options();
   wanted.buffer_bytes = 4096;
