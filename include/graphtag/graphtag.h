@@ -373,7 +373,7 @@ typedef struct gt_record_options {
 } gt_record_options;
 
 /* GT_ERROR_UNAVAILABLE: no CUPTI with activity records here; GT_ERROR_BUSY: another tool holds the subscription, or a recording goes on;
- * GT_ERROR_IO: the file cannot be made. */
+ * GT_ERROR_IO: the file cannot be made; GT_ERROR_OUT_OF_MEMORY: the buffers, or the thread that writes, cannot be had. */
 GT_API gt_status gt_record_begin(const gt_record_options* options, gt_recording* recording) GT_NOEXCEPT;
 
 /* Why a recording writes no more. */

@@ -67,6 +67,13 @@ struct NamedCalls {
 };
 thread_local NamedCalls named;
 
+// Pops what a recording has left pushed on this thread, whether or not it goes on: it would be in the records of whoever profiles next.
+void unname_calls() noexcept {
+  if (!named.pushed) return;
+  static_cast<void>(RealDriver::of_process().driver().activity().pop_external_id());
+  named = {};
+}
+
 // With the gate passed.
 void name_calls(const Session& session, AnnotationId now) {
   if (named.session_id == session.id && named.known == now) return;
@@ -88,6 +95,7 @@ void forget_in_child() {
   __atomic_store_n(&gt_active_recordings, 0, __ATOMIC_RELAXED);
   if (session != nullptr) session->recording->abandon_in_child();
   thread_number = 0;
+  named = {};
   taken.store(false);
 }
 
@@ -254,6 +262,14 @@ void end_at_exit() {
   static_cast<void>(guard([&] { return end_session(*session, nullptr); }));
 }
 
+// Of a session that does not come about.
+struct Discard {
+  void operator()(Session* session) const noexcept {
+    if (session->window != WindowId::none) static_cast<void>(session->process->recorder.close_window(session->window));
+    delete session;
+  }
+};
+
 void watch_process() {
   static std::atomic<bool> watching{false};
   if (watching.exchange(true)) return;
@@ -265,7 +281,8 @@ gt_status begin_session(const gt_record_options& options, gt_recording& handle) 
   // Whoever makes way meanwhile waits, and finds a session to stop.
   const std::lock_guard lock(changing);
   Process& process = this_process();
-  auto session = std::make_unique<Session>();
+  std::unique_ptr<Session, Discard> session(new Session);
+  session->process = &process;
   RecordingOptions wanted;
   if (const gt_status status = take_options(options, process, wanted); status != GT_OK) return status;
   if ((options.flags & GT_RECORD_ANNOTATIONS) != 0) session->annotations_path = annotations_beside(wanted.path);
@@ -276,11 +293,9 @@ gt_status begin_session(const gt_record_options& options, gt_recording& handle) 
   }
   wanted.serial = last_serial.fetch_add(1) + 1;
   session->id = wanted.serial;
-  session->process = &process;
   Result<std::unique_ptr<Recording>> begun =
       Recording::begin(RealDriver::of_process().driver(), process.registry, std::move(wanted));
   if (!begun) {
-    static_cast<void>(process.recorder.close_window(session->window));
     const gt_status status = begun.error().code == ErrorCode::refused     ? GT_ERROR_UNAVAILABLE
                              : begun.error().code == ErrorCode::too_large ? GT_ERROR_OUT_OF_MEMORY
                                                                           : GT_ERROR_IO;
@@ -302,7 +317,7 @@ gt_status begin_session(const gt_record_options& options, gt_recording& handle) 
 namespace graphtag::capi {
 
 void note_scopes(Process& process) noexcept {
-  if (!gt_recording_active()) return;
+  if (!gt_recording_active()) return unname_calls();
   const ReaderGate::Pass pass(gate);
   const Session* session = accepting.load();
   if (session != nullptr && session->process == &process) name_calls(*session, process.recorder.current());
@@ -375,17 +390,14 @@ gt_status gt_record_end(gt_recording recording, gt_record_stats* stats) noexcept
       session = current.load();
       if (session == nullptr || session->id != recording.value || session->ending.exchange(true)) return no_such_recording();
     }
+    unname_calls();
     return end_session(*session, stats);
   });
 }
 
 gt_status gt_make_way(void) noexcept {
   return guard([] {
-    {
-      // An id that this thread has pushed would go into the other one's records.
-      const ReaderGate::Pass pass(gate);
-      if (const Session* session = accepting.load()) name_calls(*session, AnnotationId::none);
-    }
+    unname_calls();
     const std::lock_guard lock(changing);
     if (Session* session = current.load()) {
       stop_session(*session, RecordingState::other_profiler);

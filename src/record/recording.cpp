@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -111,9 +112,19 @@ Result<std::unique_ptr<Recording>> Recording::begin(const Driver& driver, const 
   if (!started.ok()) {
     return Error{ErrorCode::refused, "CUPTI refuses to record activity (error " + std::to_string(started.code) + ")", {}, {}};
   }
-  {
+  try {
     const SignalsBlocked blocked;
     self.thread_ = std::thread([&self] { self.run(); });
+  } catch (const std::exception& error) {
+    // CUPTI has buffers that go with `made`.
+    static_cast<void>(self.activity_.stop());
+    static_cast<void>(self.activity_.flush(true));
+    self.activity_.detach();
+    return Error{ErrorCode::too_large,
+                 std::string("the process may not have another thread, which writes the recording (") + error.what() +
+                     "); raise its limits of threads and memory",
+                 {},
+                 {}};
   }
   return made;
 }

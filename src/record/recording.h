@@ -47,7 +47,7 @@ struct RecordingOptions {
 
 class Recording {
  public:
-  // Errors: io (the file), too_large (no memory for the buffers), refused (CUPTI). The registry lives as long as the recording.
+  // Errors: io (the file), too_large (no memory for the buffers, no thread to write), refused (CUPTI). The registry lives as long as the recording.
   static Result<std::unique_ptr<Recording>> begin(const Driver& driver, const Registry& registry, RecordingOptions options);
   // end() must have been called.
   ~Recording() = default;

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "record/recording_fixture.h"
+#include "tests/support/no_new_thread.h"
 #include "tests/support/sanitized.h"
 
 #if !defined(GRAPHTAG_SANITIZED)
@@ -123,6 +124,21 @@ TEST_F(RecordingFaults, AProgramThatClosesAllItsFilesDoesNotGetOurPackets) {
   }
   EXPECT_EQ(std::filesystem::file_size(other), 0u);
   EXPECT_EQ(numbers_in(content_of(file())).size(), 10u);
+}
+
+TEST_F(RecordingFaults, WhereNoThreadCanBeMadeCuptiIsGivenBack) {
+  {
+    const testing::NoNewThread limit;
+    auto begun = Recording::begin(cuda_.driver(), registry_, options());
+    ASSERT_FALSE(begun);
+    EXPECT_EQ(begun.error().code, ErrorCode::too_large);
+    EXPECT_THAT(begun.error().to_string(), ::testing::HasSubstr("another thread"));
+  }
+  EXPECT_FALSE(gpu().is_on());
+  begin();
+  kernels(5);
+  end();
+  EXPECT_EQ(numbers_in(content_of(file())).size(), 5u);
 }
 
 TEST_F(RecordingFaults, AFileThatIsMovedAwayIsFollowedAndOneThatIsDeletedIsWrittenUnseen) {

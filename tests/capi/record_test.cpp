@@ -7,84 +7,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <thread>
 
-#include "tests/capi/fixture.h"
-#include "tests/support/perfetto_decoder.h"
+#include "tests/capi/record_fixture.h"
+#include "tests/support/no_new_thread.h"
 
 namespace graphtag::capi {
 namespace {
 
-using graphtag::testing::DecodedSlice;
-using graphtag::testing::DecodedTrace;
-using graphtag::testing::DecoderRules;
 using nlohmann::json;
-
-class RecordTest : public WithFakeCuda {
- protected:
-  RecordTest() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "graphtag-capi-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-    path_ = (folder_ / "app.pftrace").string();
-  }
-  ~RecordTest() override {
-    EXPECT_EQ(gt_recording_active(), 0);
-    std::filesystem::remove_all(folder_);
-  }
-
-  gt_record_options options() const {
-    gt_record_options options{};
-    options.size = sizeof options;
-    options.path = path_.data();
-    options.path_length = path_.size();
-    return options;
-  }
-  gt_recording begin(const gt_record_options& options) {
-    gt_recording recording{0};
-    EXPECT_EQ(gt_record_begin(&options, &recording), GT_OK) << gt_last_error();
-    return recording;
-  }
-  gt_recording begin() { return begin(options()); }
-  static gt_record_stats end(gt_recording recording) {
-    gt_record_stats stats{};
-    stats.size = sizeof stats;
-    EXPECT_EQ(gt_record_end(recording, &stats), GT_OK) << gt_last_error();
-    return stats;
-  }
-  std::string content() const {
-    std::ifstream file(path_, std::ios::binary);
-    std::stringstream text;
-    text << file.rdbuf();
-    return text.str();
-  }
-  DecodedTrace decoded() const { return DecodedTrace(content(), DecoderRules::of_recordings()); }
-
-  std::uint64_t now() {
-    std::uint64_t time_ns = 0;
-    EXPECT_TRUE(cuda().driver().timestamp_ns(time_ns).ok());
-    return time_ns;
-  }
-  void launch(std::uint32_t correlation, std::uint64_t node_id = 0) {
-    const std::uint64_t start = now();
-    EXPECT_TRUE(cuda().activity().call({false, 211, start, start + 5, 1, correlation, 0}));
-    fake::FakeActivity::Kernel kernel;
-    kernel.node_id = node_id;
-    kernel.correlation = correlation;
-    kernel.start_ns = kernel.end_ns = start + 10;
-    EXPECT_TRUE(cuda().activity().kernel(kernel));
-  }
-  static std::vector<DecodedSlice> kernels(const DecodedTrace& trace) {
-    std::vector<DecodedSlice> found;
-    for (const DecodedSlice& slice : trace.slices()) {
-      if (slice.begin.category == "kernel") found.push_back(slice);
-    }
-    return found;
-  }
-
-  std::filesystem::path folder_;
-  std::string path_;
-};
 
 using DriverCall = bool (*)(std::uint32_t callback_id, std::int32_t site);
 
@@ -230,102 +161,17 @@ TEST_F(RecordTest, AnotherToolsSubscriptionIsLeftToIt) {
   end(begin());
 }
 
-// What was recorded until then is in the file, and CUPTI free, when it returns; the one who began the recording still ends it.
-TEST_F(RecordTest, MakesWayForAnotherProfiler) {
-  EXPECT_EQ(gt_make_way(), GT_OK) << "nothing to do";
-  const gt_window window = open_window(GT_OBSERVER_CALLBACKS);
-  gt_record_options wanted = options();
-  wanted.flags = GT_RECORD_ANNOTATIONS;
-  const gt_recording recording = begin(wanted);
-  ASSERT_EQ(gt_scope_begin_name("scope", GT_NUL), GT_OK);
-  launch(1);
-  ASSERT_EQ(gt_make_way(), GT_OK);
-  EXPECT_EQ(gt_recording_active(), 0);
-  ASSERT_TRUE(cuda().take_subscription()) << "no window holds it either";
+TEST_F(RecordTest, WhereNoThreadCanBeMadeNothingIsLeftOpen) {
+  {
+    const graphtag::testing::NoNewThread limit;
+    gt_recording recording{0};
+    const gt_record_options wanted = options();
+    EXPECT_EQ(gt_record_begin(&wanted, &recording), GT_ERROR_OUT_OF_MEMORY);
+    EXPECT_NE(std::string(gt_last_error()).find("another thread"), std::string::npos) << gt_last_error();
+  }
+  EXPECT_EQ(gt_active(), 0) << "the window is closed";
   EXPECT_FALSE(cuda().activity().is_on());
-  EXPECT_EQ(kernels(decoded()).size(), 1u);
-  EXPECT_EQ(decoded().events.back().args["state"], "other-profiler");
-  EXPECT_EQ(gt_make_way(), GT_OK);
-
-  gt_record_stats stats{};
-  stats.size = sizeof stats;
-  EXPECT_EQ(gt_record_stats_get(recording, &stats), GT_OK);
-  EXPECT_EQ(stats.state, static_cast<gt_record_state>(GT_RECORD_OTHER_PROFILER));
-  EXPECT_EQ(gt_record_flush(recording, 0), GT_OK);
-  gt_recording second{0};
-  EXPECT_EQ(gt_record_begin(&wanted, &second), GT_ERROR_BUSY);
-  stats = end(recording);
-  EXPECT_EQ(stats.state, static_cast<gt_record_state>(GT_RECORD_OTHER_PROFILER));
-  EXPECT_EQ(stats.kernels, 1u);
-  EXPECT_TRUE(std::filesystem::exists(folder_ / "app.annotations.json"));
-  EXPECT_EQ(gt_record_end(recording, nullptr), GT_ERROR_INVALID_HANDLE);
-  EXPECT_EQ(gt_scope_end(), GT_OK) << "the window goes on";
-  EXPECT_EQ(gt_window_close(window), GT_OK);
-  ASSERT_TRUE(cuda().release_subscription());
   end(begin());
-}
-
-// An id that was pushed for our recording would be in each record of the other profiler's.
-TEST_F(RecordTest, LeavesNoIdOnTheThreadThatMakesWay) {
-  const gt_recording recording = begin();
-  ASSERT_EQ(gt_scope_begin_name("scope", GT_NUL), GT_OK);
-  ASSERT_EQ(gt_make_way(), GT_OK);
-  EXPECT_FALSE(cuda().activity().pop_external_id(5).ok()) << "CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2";
-  end(recording);
-}
-
-// Whoever makes way in the middle of it waits: no recording goes on without the subscription.
-TEST_F(RecordTest, MakesWayWhileItBegins) {
-  std::thread other;
-  cuda().activity().in_next_start([&] {
-    other = std::thread([] { EXPECT_EQ(gt_make_way(), GT_OK); });
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // enough for one that does not wait
-  });
-  const gt_recording recording = begin();
-  other.join();
-  EXPECT_FALSE(cuda().has_subscriber());
-  EXPECT_EQ(gt_recording_active(), 0);
-  EXPECT_EQ(end(recording).state, static_cast<gt_record_state>(GT_RECORD_OTHER_PROFILER));
-}
-
-TEST_F(RecordTest, ManyThreadsMakeWayWhileItBegins) {
-  std::atomic<bool> stop{false};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 2; ++t) {
-    threads.emplace_back([&] {
-      while (!stop) EXPECT_EQ(gt_make_way(), GT_OK);
-    });
-  }
-  gt_record_options wanted = options();
-  wanted.buffer_count = 2;
-  wanted.buffer_bytes = 4096;
-  gt_range range{};
-  range.size = sizeof range;
-  for (int i = 0; i < 400 && !HasFailure(); ++i) {
-    end(begin(wanted));
-    EXPECT_EQ(gt_recording_active(), 0) << "round " << i;
-    EXPECT_EQ(gt_record_range(&range), GT_OK) << "and nobody takes it";
-  }
-  stop = true;
-  for (std::thread& thread : threads) thread.join();
-}
-
-TEST_F(RecordTest, ManyThreadsMakeWayWhileItEnds) {
-  for (int i = 0; i < 20; ++i) {
-    const gt_recording recording = begin();
-    launch(1);
-    std::atomic<int> free{0};
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 4; ++t) {
-      threads.emplace_back([&] {
-        EXPECT_EQ(gt_make_way(), GT_OK);
-        free += cuda().has_subscriber() ? 0 : 1;
-      });
-    }
-    EXPECT_EQ(end(recording).kernels, 1u);
-    for (std::thread& thread : threads) thread.join();
-    EXPECT_EQ(free, 4) << "each returns only when it is";
-  }
 }
 
 TEST_F(RecordTest, AnExistingWindowGoesOn) {
