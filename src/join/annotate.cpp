@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "join/ambiguous_sources.h"
+#include "join/args_names.h"
 #include "join/earlier_run.h"
 #include "join/lanes.h"
 #include "join/member_shapes.h"
+#include "join/overlay.h"
 #include "join/own_names.h"
 #include "join/tokens.h"
 
@@ -17,6 +21,11 @@ namespace {
 
 bool is_graphed(const Event& event) {
   return is_gpu_operation(event.kind) && event.graph_id != 0;
+}
+
+bool are_all_among(const std::vector<std::string>& all, const std::vector<std::string>& keys) {
+  const std::unordered_set<std::string_view> known(all.begin(), all.end());
+  return std::all_of(keys.begin(), keys.end(), [&known](const std::string& key) { return known.contains(key); });
 }
 
 // What does not change while a trace is read: the annotations that fit it, and where its operations belong.
@@ -34,12 +43,19 @@ class Job {
     fitting_ = fit->fitting;
     ambiguity = ambiguity_of(fitting_);
     annotations = AnnotationSet(fit->fitting, fit->info.annotation_keys);
+    const std::optional<EarlierRun> earlier = earlier_run(fit->info);
+    // Keys that an earlier run did not have from these files were the trace's own: what it wrote of them stays.
+    const bool stays = earlier && earlier->same_inputs(annotations.inputs()) && !are_all_among(annotations.keys(), earlier->keys);
+    if (stays) annotations = AnnotationSet(fit->fitting, earlier->keys);
     own_names_.emplace(annotations);
+    if (stays) {
+      args_names_.emplace(*earlier, annotations.annotations());
+      overlay_.emplace(annotations.annotations());
+    }
     if (options_.lanes == Lanes::all && annotations.empty() && fit->info.annotations == nullptr) {
       return fail(
           "lanes are made from annotations, and there are none for this trace; give their file with -a, or leave --lanes out");
     }
-    const std::optional<EarlierRun> earlier = earlier_run(fit->info);
     goes_back_ = options_.lanes == Lanes::none && earlier && earlier->lanes == Lanes::all;
     return check_not_annotated(fit->info);
   }
@@ -66,7 +82,17 @@ class Job {
   }
 
   void begin(const TraceInfo& info) { own_names_->begin(info); }
-  Resolution resolve(const Event& event) { return own_names_->resolve(event); }
+  Resolution resolve(const Event& event) {
+    Resolution resolution = own_names_->resolve(event);
+    if (!args_names_) return resolution;
+    if (resolution.origin == Origin::no_annotations) resolution.origin = Origin::outside_scope;
+    args_names_->look_at(event);
+    const AnnotationId in_args = args_names_->annotation();
+    if (in_args == AnnotationId::none) return resolution;
+    if (!is_provenance(resolution.origin)) resolution.origin = Origin::callback;  // whoever wrote it knew the node
+    resolution.annotation = overlay_->lay(resolution.annotation, in_args);
+    return resolution;
+  }
   bool has_names() const { return own_names_->any() || !annotations.empty(); }
 
   // Whether operations move at all. Then a first pass says which.
@@ -114,8 +140,10 @@ class Job {
   const std::string& trace_path_;
   const AnnotateOptions& options_;
   std::vector<const AnnotationSource*> fitting_;
-  bool goes_back_ = false;             // nothing is to be moved, and an earlier run moved
-  std::optional<OwnNames> own_names_;  // from open() on
+  bool goes_back_ = false;               // nothing is to be moved, and an earlier run moved
+  std::optional<OwnNames> own_names_;    // from open() on
+  std::optional<ArgsNames> args_names_;  // where what an earlier run wrote stays
+  std::optional<Overlay> overlay_;       // with args_names_
   MemberShapes shapes_;
   boost::unordered_flat_map<AnnotationId, std::string> lane_names_;
 };

@@ -104,8 +104,14 @@ TEST_F(OwnNames, LanesNeedNoFile) {
 }
 
 TEST_F(OwnNames, AnnotatingTwiceChangesNothing) {
-  const Annotated once = annotate(path_, {});
-  EXPECT_EQ(annotate(folder_.write("once.json", once.text), {}).outcome.coverage.records, 8U);
+  for (const bool with_file : {false, true}) {
+    const auto sources = with_file ? make_sources({{node(3, 0), R"({"bs": 8, "grid": 5})"}}) : std::vector<AnnotationSource>{};
+    const Annotated once = annotate(path_, sources);
+    const Annotated twice = annotate(folder_.write("once.json", once.text), sources);
+    EXPECT_EQ(twice.text, once.text);
+    EXPECT_EQ(twice.outcome.coverage.named, 6U);
+    EXPECT_THAT(twice.outcome.warnings, IsEmpty());
+  }
 }
 
 TEST_F(OwnNames, WithoutAnyRangeTheWarningSaysWhatToRecord) {
@@ -152,6 +158,15 @@ TEST_F(OwnNamesOfRecordings, AreWrittenAndReadAgain) {
   EXPECT_EQ(again[1], "(outside-scope)");
   again[1] = names_[1];
   EXPECT_EQ(again, names_);
+}
+
+TEST_F(OwnNamesOfRecordings, StayWhereTheyAreAnnotatedAgain) {
+  const std::string once = annotate(path_, {}).text;
+  const Annotated twice = annotate(folder_.write("once.json", once), {});
+  EXPECT_EQ(twice.outcome.coverage.named, 1U);
+  EXPECT_EQ(described(folder_.write("twice.json", twice.text)), described(folder_.path("once.json")));
+  EXPECT_EQ(nlohmann::json::parse(twice.text)["graphtag"], nlohmann::json::parse(once)["graphtag"]);
+  EXPECT_EQ(nlohmann::json::parse(twice.text)["traceEvents"], nlohmann::json::parse(once)["traceEvents"]);
 }
 
 TEST(OwnNamesOfArgs, OfWorkOutsideGraphsAreReadWhereANameIsAmongThem) {
