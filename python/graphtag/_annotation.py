@@ -16,15 +16,22 @@ def to_json(annotation: dict[str, Any]) -> str:
 
 def plain(value: Any) -> Any:
     """`value` with all that JSON has no form for as text: for callers whose dicts may hold anything."""
-    if value is None or isinstance(value, (str, bool, int)):
+    if isinstance(value, str):
+        return text(value)
+    if value is None or isinstance(value, (bool, int)):
         return value if not isinstance(value, int) or -(2**63) <= value < 2**64 else str(value)
     if isinstance(value, float):
         return value if value - value == 0 else str(value)
     if isinstance(value, dict):
-        return {key if isinstance(key, str) else str(key): plain(item) for key, item in value.items()}
+        return {text(str(key)): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
-    return str(value)
+    return text(str(value))
+
+
+def text(value: str) -> str:
+    """`value`, with a "?" for each half of a surrogate pair, as names of files may have: no encoding has them."""
+    return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
 
 
 def to_plain_json(annotation: dict[str, Any]) -> str:

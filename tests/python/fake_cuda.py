@@ -71,8 +71,9 @@ def call(name, *arguments):
 class Stream:
     """Stands in for torch.cuda.Stream."""
 
-    def __init__(self, *_, **__):
-        self.cuda_stream = call("stream_create")
+    def __init__(self, *_, device=0, handle=None, **__):
+        self.device = ("cuda", device)  # torch.device as far as anybody asks
+        self.cuda_stream = call("stream_create") if handle is None else handle
 
     def wait_stream(self, other):
         assert call("join", other.cuda_stream, self.cuda_stream)

@@ -59,7 +59,10 @@ def _include_dir() -> Path:
 
 def compiler() -> list[str] | None:
     """The C++ compiler to call: $CXX, or the first of g++, c++ and clang++ that is there. None if there is none."""
-    asked_for = shlex.split(os.environ.get("CXX", ""))
+    try:
+        asked_for = shlex.split(os.environ.get("CXX", ""))
+    except ValueError as error:
+        raise BuildError(f"CXX={os.environ['CXX']!r} is no command line ({error}); set it to a C++ compiler, or unset it") from error
     for words in [asked_for] if asked_for else [[name] for name in _COMPILERS]:
         if shutil.which(words[0]):
             return words
@@ -70,7 +73,10 @@ def _cache_dir() -> Path:
     base = os.environ.get("GRAPHTAG_CACHE_DIR")
     if base:
         return Path(base)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "graphtag"
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "graphtag"
+    except RuntimeError as error:
+        raise BuildError("this user has no home folder for the compiled library; set GRAPHTAG_CACHE_DIR") from error
 
 
 def library_path() -> Path:

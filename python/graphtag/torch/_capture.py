@@ -119,7 +119,7 @@ class _Capture:
             if recording.config.record_py_stacks:
                 _stacks.note_graph(recording.graph_id)
             return cls(cuda_graph, recording, _link_when_instantiated(cuda_graph) if recording.uses_boundaries else None)
-        except Error:
+        except Exception:  # also a label that is no text
             recording.close()
             return None
 

@@ -323,6 +323,11 @@ def _end_coalescing(original: Any) -> Any:
     return end
 
 
+def have_lanes() -> bool:
+    """Whether annotate_collectives(lanes=True) was asked for last."""
+    return _lanes
+
+
 def annotate_collectives(enabled: bool = True, *, lanes: bool = False) -> None:
     """Names each captured collective of torch.distributed (point-to-point and coalesced ones too), with the keys of Kineto's eager ones.
 

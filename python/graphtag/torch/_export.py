@@ -129,7 +129,17 @@ class profile:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        torch.cuda.synchronize()
+        # Whatever the GPU says, profiling ends; and what was raised in the body is what is raised.
+        failure: Exception | None = None
+        try:
+            torch.cuda.synchronize()
+        except Exception as met:
+            failure = None if kind is not None else met
+        self._end(kind if failure is None else type(failure), error, trace)
+        if failure is not None:
+            raise failure
+
+    def _end(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self.profiler is not None:
             self.profiler.__exit__(kind, error, trace)
             if kind is None:

@@ -47,7 +47,7 @@ def install(*, every_capture: bool = False, collectives: bool = True) -> None:
     uninstall() puts all back.
     """
     _capture.record_every_capture(every_capture)
-    _collectives.annotate_collectives(collectives)
+    _collectives.annotate_collectives(collectives, lanes=_collectives.have_lanes())
     if _replaced:
         return
     own = {"graph": _capture.graph, "make_graphed_callables": _capture.make_graphed_callables}
@@ -67,6 +67,8 @@ def install(*, every_capture: bool = False, collectives: bool = True) -> None:
 
 def uninstall() -> None:
     """Puts back what install() replaced. Without an install() it does nothing."""
+    if not _replaced:
+        return
     _capture.record_every_capture(False)
     _collectives.annotate_collectives(False)
     while _replaced:

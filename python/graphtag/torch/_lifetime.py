@@ -148,8 +148,10 @@ def _own_methods(graph: Any, tracked: Tracked) -> None:
 
     def replay() -> Any:
         own = reference()
-        own.instantiate()
-        return own.replay()
+        # Not where it was called by somebody who kept it from before.
+        if "replay" in own.__dict__:
+            own.instantiate()
+        return type(own).replay(own)
 
     def reset() -> None:
         own = reference()

@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterator
 import torch
 
 from .. import _ext
-from .._annotation import decorate_with, plain
+from .._annotation import decorate_with, plain, text
 from . import _kept_scopes, _streams
 
 # Lanes begin above the ids that streams without graphs were seen to have.
@@ -34,13 +34,18 @@ def get_stream_for_pg(pg_key: str) -> int:
 
 def lane_of_stream(stream: Any) -> int:
     """The display lane of a torch.cuda.Stream."""
-    return _lane(("stream", stream.cuda_stream))
+    return _lane(("stream", _identity(stream)))
+
+
+def _identity(stream: Any) -> tuple[Any, int]:
+    # Default streams have the same handle, 0, on every device.
+    return stream.device, stream.cuda_stream
 
 
 def checked(annotation: str | dict[str, Any]) -> str | dict[str, Any]:
     """What a scope takes: the caller's dict is copied, and what JSON has no form for is kept as text."""
     if isinstance(annotation, str):
-        return annotation
+        return _as_scope(annotation)
     if isinstance(annotation, dict):
         return plain(annotation)
     raise TypeError(f"an annotation is a name (str) or a dict, not {annotation!r}")
@@ -55,6 +60,13 @@ class Mark(_ext.mark):
         return decorate_with(lambda: Mark(self.annotation, self.backward), function)
 
 
+def _as_scope(annotation: str | dict[str, Any]) -> str | dict[str, Any]:
+    # torch takes any text, also none: the name of a whole model in named_modules().
+    if not isinstance(annotation, str):
+        return annotation
+    return text(annotation) or {"name": ""}
+
+
 def mark_kernels(annotation: str | dict[str, Any], *, backward: bool = True) -> Mark:
     """Names the work captured while it is open: kernels, copies, memsets and all other nodes, on any stream.
 
@@ -63,7 +75,7 @@ def mark_kernels(annotation: str | dict[str, Any], *, backward: bool = True) -> 
     a decorator. Does nothing where no capture records. The dict is read when it is first entered while one does, and never changed; values that
     JSON has no form for become text. TypeError for anything but a name or a dict.
     """
-    return Mark(annotation, backward)
+    return Mark(_as_scope(annotation), backward)
 
 
 class MarkStream:
@@ -82,7 +94,7 @@ class MarkStream:
             return
         annotation = checked(self._annotation)
         switch = None
-        if self._stream.cuda_stream != torch.cuda.current_stream().cuda_stream:
+        if _identity(self._stream) != _identity(torch.cuda.current_stream()):
             annotation = {"name": annotation} if isinstance(annotation, str) else annotation
             annotation = {**annotation, "stream": lane_of_stream(self._stream)}
             _streams.add_stream(self._stream)

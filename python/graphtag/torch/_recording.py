@@ -20,6 +20,7 @@ class Recording:
         self.graph_handle = 0  # the CUgraph that is captured into; 0 until known
         self.graph_id = 0
         self._collectives = False  # functional ones are watched
+        self._stacks = False  # launch stacks are taken
 
     def open(self) -> None:
         """Raises BusyError (a RuntimeError) where callbacks were asked for and somebody else has them."""
@@ -29,13 +30,15 @@ class Recording:
         self._collectives = _collectives.capture_begins()
         if self.config.record_py_stacks:
             _stacks.begin(self.config.py_stack_filter_paths)
+            self._stacks = True
 
     def close(self) -> None:
         _streams.closes(self.window)
         if self._collectives:
             self._collectives = False
             _collectives.capture_ends()
-        if self.config.record_py_stacks:
+        if self._stacks:
+            self._stacks = False
             _stacks.end()
         self.window.close()
 
