@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/absolute_path.h"
 #include "base/reader_gate.h"
 #include "base/unix_time.h"
 #include "capi/handles.h"
@@ -166,7 +167,7 @@ gt_status take_options(const gt_record_options& options, const Process& process,
     if (!parsed->is_object()) return fail(GT_ERROR_MALFORMED, "gt_record_options.metadata must be a JSON object");
     about["metadata"] = std::move(*parsed);
   }
-  wanted.path = path;
+  wanted.path = absolute_path(std::string(path));
   wanted.max_bytes = options.max_bytes;
   if (options.buffer_count != 0) wanted.buffer_count = options.buffer_count;
   if (options.buffer_bytes != 0) wanted.buffer_bytes = options.buffer_bytes;

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "base/absolute_path.h"
 #include "base/segment_files.h"
 
 namespace graphtag::inject {
@@ -34,6 +35,11 @@ bool make_file(const std::string& path) {
   if (fd < 0) return false;
   close(fd);
   return true;
+}
+
+// Another one when there is something new for the annotation file.
+Known known(const gt_counters& counters) {
+  return {counters.nodes_seen, counters.boundaries_read, counters.graphs_live, counters.execs_live, counters.graphs_retired};
 }
 
 std::string with_tail(const std::string& path, std::string_view tail) {
@@ -124,7 +130,7 @@ void Session::start() {
 
 void Session::begin_recording() {
   const bool is_ring = options_->max_bytes != 0;
-  trace_ = make_path(is_ring);
+  trace_ = absolute_path(make_path(is_ring));
   annotations_ = with_tail(trace_, run::kAnnotationsSuffix);
   gt_record_options wanted{};
   wanted.size = sizeof wanted;
@@ -207,7 +213,7 @@ void Session::write_annotations() {
   const std::int64_t before_ns = monotonic_ns();
   gt_counters counters{};
   counters.size = sizeof counters;
-  if (gt_counters_get(&counters) == GT_OK) annotated_nodes_ = counters.nodes_seen + counters.boundaries_read;
+  if (gt_counters_get(&counters) == GT_OK) annotated_ = known(counters);
   (void)gt_snapshot_file(annotations_.c_str(), annotations_.size());
   const std::int64_t now_ns = monotonic_ns();
   annotate_after_ns_ = now_ns + std::max(kAnnotationsPauseNs, kAnnotationsShare * (now_ns - before_ns));
@@ -218,7 +224,7 @@ void Session::write_annotations_if_grown() {
   gt_counters counters{};
   counters.size = sizeof counters;
   if (monotonic_ns() < annotate_after_ns_ || gt_counters_get(&counters) != GT_OK) return;
-  if (counters.nodes_seen + counters.boundaries_read != annotated_nodes_) write_annotations();
+  if (known(counters) != annotated_) write_annotations();
 }
 
 void Session::flush(std::uint32_t asked) {

@@ -6,6 +6,7 @@
 // A thread of its own watches the clock and the control file. No signal handler is installed and nothing is printed.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -18,6 +19,9 @@
 #include "inject/ranges.h"
 
 namespace graphtag::inject {
+
+// Counts of what graphtag knows of graphs.
+using Known = std::array<std::uint64_t, 5>;
 
 class Session {
  public:
@@ -79,7 +83,7 @@ class Session {
   gt_recording recording_{};
   std::string trace_;  // path
   std::string annotations_;
-  std::uint64_t annotated_nodes_ = 0;  // seen when the annotations were last written
+  Known annotated_{};  // when the annotations were last written
   std::int64_t annotate_after_ns_ = 0;
 };
 

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <utility>
 
+#include "base/absolute_path.h"
 #include "base/segment_files.h"
 
 namespace graphtag {
@@ -29,9 +29,7 @@ std::string TraceFile::path_of(std::uint32_t segment) const {
 }
 
 Result<void> TraceFile::open(const std::string& path, std::uint64_t max_bytes) {
-  std::error_code none;
-  path_ = std::filesystem::absolute(path, none).string();
-  if (none) path_ = path;
+  path_ = absolute_path(path);
   max_bytes_ = max_bytes;
   if (open_file(path_of(1), true)) {
     // An earlier recording's would stand beside this one's, beyond the bound.

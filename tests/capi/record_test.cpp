@@ -124,6 +124,25 @@ TEST_F(RecordTest, GraphsAndWhatIsOutsideOfThemAreNamed) {
   cuda().destroy_exec(exec);
 }
 
+// Both files are where the path was when it began, wherever the program goes.
+TEST_F(RecordTest, APathIsOfTheFolderInWhichItBegan) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_);
+  const std::string relative = "relative.pftrace";
+  gt_record_options wanted = options();
+  wanted.flags = GT_RECORD_ANNOTATIONS;
+  wanted.path = relative.data();
+  wanted.path_length = relative.size();
+  const gt_recording recording = begin(wanted);
+  std::filesystem::create_directory("elsewhere");
+  std::filesystem::current_path("elsewhere");
+  end(recording);
+  std::filesystem::current_path(before);
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "relative.pftrace"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "relative.annotations.json"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_ / "elsewhere"));
+}
+
 TEST_F(RecordTest, ThreadsThatHadAScopeInTheLastRecordingHaveNoneInTheNext) {
   gt_recording recording = begin();
   ASSERT_EQ(gt_scope_begin_name("first", GT_NUL), GT_OK);

@@ -5,6 +5,7 @@
 // cuda             starts CUDA: the driver loads what CUDA_INJECTION64_PATH names
 // push:T pop start:T end mark:T     NVTX; `end` ends the range that was started first
 // graph:N          a graph of N kernels, captured here
+// capture:N instantiate  .. in two steps
 // replay:N         launches the last graph N times
 // eager:N          N kernels outside graphs
 // taken            a tool takes CUPTI's records over
@@ -16,7 +17,7 @@
 // fork             the rest happens in a child, whose exit status becomes this process's
 // exec             the rest happens in a new image of this process
 // thread           the rest happens on another thread
-// exit:N _exit:N kill:N leave:PATH  `leave` makes an empty file
+// chdir:PATH exit:N _exit:N kill:N leave:PATH  `leave` makes an empty file
 #include <dlfcn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -95,6 +96,7 @@ void mark(const std::string& text) {
 #endif
 
 struct Machine {
+  GraphHandle graph = nullptr;
   ExecHandle exec = nullptr;
   std::deque<std::uint64_t> started;
   std::uint32_t correlation = 0;
@@ -117,12 +119,16 @@ void start_cuda() {
   reinterpret_cast<int (*)(unsigned)>(dlsym(cuda, "cuInit"))(0);
 }
 
-void make_graph(int kernels) {
+void capture(int kernels) {
   FakeCuda& cuda = process_fake();
   const StreamHandle stream = cuda.stream_create();
   cuda.begin_capture(stream);
   for (int i = 0; i < kernels; ++i) cuda.launch(stream, NodeType::kernel, static_cast<std::uint64_t>(i));
-  machine.exec = cuda.instantiate(cuda.end_capture(stream));
+  machine.graph = cuda.end_capture(stream);
+}
+
+void instantiate() {
+  machine.exec = process_fake().instantiate(machine.graph);
 }
 
 // The host's call, and its number, which the GPU's records have too.
@@ -230,7 +236,13 @@ void run(const std::vector<std::string>& words, std::size_t from, const char* se
            machine.started.pop_front();
          }},
         {"mark", [](const std::string& t, int) { mark(t); }},
-        {"graph", [](const std::string&, int n) { make_graph(n); }},
+        {"graph",
+         [](const std::string&, int n) {
+           capture(n);
+           instantiate();
+         }},
+        {"capture", [](const std::string&, int n) { capture(n); }},
+        {"instantiate", [](const std::string&, int) { instantiate(); }},
         {"replay", [](const std::string&, int n) { replay(n); }},
         {"eager", [](const std::string&, int n) { eager(n); }},
         {"taken", [](const std::string&, int) { process_fake().activity().take_over(); }},
@@ -245,6 +257,7 @@ void run(const std::vector<std::string>& words, std::size_t from, const char* se
            std::cout << "ready " << getpid() << std::endl;
            while (true) ::pause();
          }},
+        {"chdir", [](const std::string& t, int) { std::filesystem::current_path(t); }},
         {"leave", [](const std::string& t, int) { std::ofstream{t}; }},
         {"kill", [](const std::string&, int n) { kill(getpid(), n); }},
         {"_exit", [](const std::string&, int n) { _exit(n); }},

@@ -86,6 +86,12 @@ def test_a_killed_program_leaves_what_it_had_written(record):
     assert annotations["graphs"]
 
 
+def test_a_killed_program_has_told_of_its_last_exec_graph(record):
+    done = record("cuda", "push:decode", "capture:3", "pop", "sleep:2000", "instantiate", "sleep:7500", "kill:9", code=137)
+    annotations = json.loads(Path(str(done.traces[0]).replace(".pftrace", ".annotations.json")).read_text())
+    assert len(annotations["execs"]) == 1, "behind the nodes, which had been written before"
+
+
 def test_a_program_that_is_not_there_or_cannot_be_executed(record, tmp_path):
     assert "no such program" in record(command=["no-such-program"], code=127).stderr
     plain = tmp_path / "plain"
@@ -500,6 +506,13 @@ def test_the_library_alone_records_without_the_command(tmp_path):
     env = environment(CUDA_INJECTION64_PATH=library, NVTX_INJECTION64_PATH=library, GRAPHTAG_RUN_OUT=str(tmp_path))
     subprocess.run([FAKE / "cuda_program", *DECODE], check=True, timeout=60, env=env)
     assert only(list(tmp_path.glob("*.pftrace"))).regions() == {("decode.attention", True): 6}
+    # Of the folder in which it began.
+    env["GRAPHTAG_RUN_OUT"] = "relative.pftrace"
+    (tmp_path / "began/elsewhere").mkdir(parents=True)
+    program = [FAKE / "cuda_program", *DECODE, "chdir:elsewhere", "sleep:2500"]  # enough to write annotations meanwhile
+    subprocess.run(program, check=True, timeout=60, env=env, cwd=tmp_path / "began")
+    assert {path.name for path in (tmp_path / "began").glob("relative.*")} == {"relative.pftrace", "relative.annotations.json"}
+    assert not list((tmp_path / "began/elsewhere").iterdir())
     # Nothing that is there is written over.
     env["GRAPHTAG_RUN_OUT"] = str(tmp_path / "file/app.pftrace")
     (tmp_path / "file").mkdir()
