@@ -4,6 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "base/json.h"
@@ -12,6 +13,7 @@ namespace graphtag {
 namespace {
 
 constexpr std::uint32_t kUnknown = 0xffffffff;
+constexpr std::size_t kListedKeys = 20;  // of annotations, in an error
 constexpr std::array<std::string_view, 6> kRecordKeys = {"graph", "stream", "device", "phase", "kind", "rank"};
 
 bool is_record_key(std::string_view key) {
@@ -42,19 +44,41 @@ bool means(const std::string& text, const std::string& json) {
   return value && value->is_string() && value->get_ref<const std::string&>() == text;
 }
 
-Result<void> check_key(const OperationTable& table, const std::string& key, const char* option) {
-  if (is_record_key(key)) return {};
+// The keys that a user may choose of: those of annotations, then those of records.
+std::string list_keys(const OperationTable& table) {
   const AnnotationTable& annotations = table.annotations.annotations();
+  std::string list;
+  std::size_t more = 0;
+  std::unordered_set<std::string_view> seen(kRecordKeys.begin(), kRecordKeys.end());
   for (std::uint32_t id = 1; id < annotations.size(); ++id) {
+    for (const auto& item : annotations[AnnotationId{id}].object->items()) {
+      if (!seen.insert(item.key()).second) continue;
+      if (seen.size() > kRecordKeys.size() + kListedKeys) {
+        ++more;
+      } else {
+        list += item.key() + ", ";
+      }
+    }
+  }
+  if (more != 0) list += std::to_string(more) + " more keys of annotations, ";
+  for (const std::string_view key : kRecordKeys) {
+    if (key == "rank" && !table.read.info.rank) continue;
+    list.append(key).append(", ");
+  }
+  list.resize(list.size() - 2);
+  return list;
+}
+
+Result<void> check_key(const OperationTable& table, const std::string& key, const char* option) {
+  const bool is_rank = key == "rank";
+  if (is_record_key(key) && (!is_rank || table.read.info.rank)) return {};
+  const AnnotationTable& annotations = table.annotations.annotations();
+  for (std::uint32_t id = 1; !is_rank && id < annotations.size(); ++id) {
     if (annotations[AnnotationId{id}].object->contains(key)) return {};
   }
-  std::string known;
-  for (const std::string& annotation_key : table.annotations.keys()) known += annotation_key + ", ";
-  return Error{ErrorCode::invalid_argument,
-               std::string(option) + " '" + key + "': no annotation of the trace has this key; choose of " + known +
-                   "graph, stream, device, phase, kind, rank",
-               {},
-               {}};
+  const std::string why = is_rank ? "the trace does not say its rank" : "no annotation of the trace has this key";
+  return Error{
+      ErrorCode::invalid_argument, std::string(option) + " '" + key + "': " + why + "; choose of " + list_keys(table), {}, {}};
 }
 
 }  // namespace

@@ -127,7 +127,8 @@ void add_selection(CLI::App& verb, SelectionOptions& selection) {
                 throw CLI::ValidationError("--where", problem);
             }
           },
-          "Only records whose annotation has these values, such as bs=8,phase=fwd; also graph, stream, device, kind")
+          "Only records whose annotation has these values, such as bs=8; also graph, stream, device, phase (fwd, bwd), kind, "
+          "rank")
       ->type_name("K=V,..")
       ->group(kCounted);
   verb.add_option_function<std::string>(
@@ -171,7 +172,7 @@ void add_regions(CLI::App& verb, RegionOptions& regions) {
       ->check(text_check, "")
       ->type_name("RE")
       ->group(kCounted);
-  verb.add_option("--by", regions.by, "Split rows by these keys of the annotation; also graph, stream, device, phase, kind")
+  verb.add_option("--by", regions.by, "Split rows by these keys of the annotation; also graph, stream, device, phase, kind, rank")
       ->delimiter(',')
       ->type_name("K,..")
       ->group(kCounted);

@@ -46,7 +46,7 @@ ReportContext report_context(const std::string& trace, const OperationTable& ope
   ReportContext context;
   context.tool = "graphtag " + std::string(kVersion);
   context.inputs.push_back({trace, std::nullopt});
-  for (const auto& input : operations.annotations.inputs()) context.inputs.push_back({input.name, input.sha256});
+  for (const auto& input : operations.annotations.inputs()) context.inputs.push_back({input.path, input.sha256});
   return context;
 }
 

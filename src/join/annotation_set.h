@@ -18,6 +18,7 @@ namespace graphtag {
 struct AnnotationInput {
   std::string name;    // the file's name without its folder
   std::string sha256;  // of its bytes, hexadecimal
+  std::string path{};  // as it was given, or found in a folder that was; not written into traces
 };
 
 // A file of the user's choice, read, with how it came: named itself, or found in a folder.

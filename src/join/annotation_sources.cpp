@@ -40,8 +40,10 @@ Result<AnnotationSource> read_source(const std::string& path) {
   if (!digest) return digest.error();
   Result<AnnotationFile> file = parse_annotation_file(*content, path);
   if (!file) return file.error();
-  return AnnotationSource{
-      std::make_shared<AnnotationFile>(*std::move(file)), {fs::path(path).filename().string(), *std::move(digest)}, false, {}};
+  return AnnotationSource{std::make_shared<AnnotationFile>(*std::move(file)),
+                          {fs::path(path).filename().string(), *std::move(digest), path},
+                          false,
+                          {}};
 }
 
 // The annotation files directly in a folder, by name.

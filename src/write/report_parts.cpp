@@ -123,7 +123,7 @@ Json problems_json(const Problems& problems) {
     item["kind"] = to_string(kind);
     item["count"] = entry.count;
     item["first_offset"] = entry.offsets.empty() ? Json(nullptr) : Json(entry.offsets.front());
-    item["example"] = printable(entry.example);
+    item["example"] = entry.example;
     list.push_back(std::move(item));
   }
   return list;
@@ -168,7 +168,7 @@ Json json_envelope(const std::string& schema, const OperationTable& table, const
   root["inputs"] = Json::array();
   for (const ReportInput& input : context.inputs) {
     Json item = Json::object();
-    item["path"] = printable(input.path);
+    item["path"] = input.path;
     item["sha256"] = input.sha256 ? Json(*input.sha256) : Json(nullptr);
     root["inputs"].push_back(std::move(item));
   }
@@ -180,7 +180,7 @@ Json json_envelope(const std::string& schema, const OperationTable& table, const
     Json item = Json::object();
     item["code"] = warning.code;
     item["affects"] = warning.affects;
-    item["message"] = printable(warning.message);
+    item["message"] = warning.message;
     root["warnings"].push_back(std::move(item));
   }
   root["totals"] = Json::object();

@@ -28,8 +28,8 @@ struct ReportStyle {
 };
 
 struct ReportInput {
-  std::string path;
-  std::optional<std::string> sha256;  // hexadecimal
+  std::string path;                   // as it was given
+  std::optional<std::string> sha256;  // hexadecimal; not of a trace
 };
 
 struct ReportWarning {

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/operation_builder.h"
@@ -236,6 +237,26 @@ TEST(ReportRegions, ProblemsOfTheTraceAreReported) {
   std::vector<std::string> codes;
   for (const Json& warning : root["warnings"]) codes.push_back(warning["code"]);
   EXPECT_THAT(codes, ElementsAre("short-replays", "bad-events", "bad-times"));
+}
+
+// JSON escapes what must be: nothing is escaped before.
+TEST(ReportRegions, TextsInJsonAreAsTheyAre) {
+  const std::string text = "a\n\t\x1b\\b.pkl";
+  OperationTable table;
+  table.passed_over = {text};
+  table.read.problems.add(ProblemKind::unparsable_event, 0, text);
+  ReportContext context;
+  context.inputs = {{"traces/" + text, std::nullopt}, {"annotations/" + text, "0f5c"}};
+  const Result<RegionReport> measured = analyze_regions(table, {});
+  ASSERT_TRUE(measured.ok());
+  const Result<Rendered> rendered = render_report(*measured, table, context, style_of(TableFormat::json));
+  ASSERT_TRUE(rendered.ok());
+  const Json root = Json::parse(rendered->text);
+  EXPECT_EQ(root["inputs"], Json::parse(R"([{"path":"traces/a\n\t\u001b\\b.pkl","sha256":null},
+                                           {"path":"annotations/a\n\t\u001b\\b.pkl","sha256":"0f5c"}])"));
+  const auto ends_with_text = [&text](const Json& value) { return value.get<std::string>().ends_with(text); };
+  EXPECT_TRUE(std::any_of(root["warnings"].begin(), root["warnings"].end(),
+                          [&](const Json& warning) { return ends_with_text(warning["message"]); }));
 }
 
 TEST(ReportRegions, NothingToReport) {

@@ -1,8 +1,10 @@
 """`graphtag report` on the worked example of docs/report.md, and its options, formats and contract."""
 import csv
+import hashlib
 import io
 import json
 
+import made_exports
 import pytest
 from made_traces import kernel, worked_example, write_trace
 
@@ -30,6 +32,61 @@ def report(run):
 def by_region(answer):
     assert len({row["region"] for row in answer["rows"]}) == len(answer["rows"])
     return {row["region"]: row for row in answer["rows"]}
+
+
+def test_inputs_are_told_as_they_were_given(run, example, tmp_path):
+    trace, annotations = example
+    for folder in ("a1", "a2\n"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.json").write_bytes(annotations.read_bytes())
+    digest = hashlib.sha256(annotations.read_bytes()).hexdigest()
+    given = [tmp_path / "a1" / "x.json", tmp_path / "a2\n"]  # a file, and a folder with one in it
+    for verb in ("report", "check"):
+        answer = json.loads(run(verb, trace, "-a", given[0], "-a", given[1], "--format", "json").stdout)
+        assert answer["inputs"] == [
+            {"path": str(trace), "sha256": None},
+            {"path": str(given[0]), "sha256": digest},
+            {"path": str(given[1] / "x.json"), "sha256": digest},
+        ]
+
+
+@pytest.mark.parametrize("verb", ["report", "check"])
+def test_an_unknown_key_is_told_those_that_there_are(run, example, source_dir, tmp_path, verb):
+    trace, annotations = example
+    named, exported = tmp_path / "named.json", made_exports.layers(tmp_path / "report.sqlite")
+    run("annotate", trace, "-a", annotations, "-o", named)
+    records = ["graph", "stream", "device", "phase", "kind"]
+    options = ["--where", "foo=1"] if verb == "check" else ["--by", "foo"]
+    for words, names in (
+        ([trace, "-a", annotations], ["name", "kind_of"]),
+        ([named], ["name", "kind_of"]),
+        ([exported], ["name"]),
+        ([source_dir / "tests/golden/recordings/sample.pftrace"], ["name"]),
+        ([trace], []),
+    ):
+        said = run(verb, *words, *options, code=2).stderr.strip()
+        listed = said.split("choose of ")[1].split(", ")
+        assert [key for key in listed if key not in ("rank", *records)] == names, said
+        assert [key for key in listed if key in records] == records
+
+
+def test_of_very_many_keys_some_are_told(run, tmp_path):
+    keys = {f"key{n}": n for n in range(1000)}
+    trace = write_trace(tmp_path / "t.json", [kernel(0, 1, node=0, graph=2)])
+    (tmp_path / "a.json").write_text(json.dumps({str(2 << 32): [{"name": "a", **keys}]}))
+    said = run("report", trace, "-a", tmp_path / "a.json", "--by", "foo", code=2).stderr
+    assert "981 more keys of annotations, graph" in said
+
+
+@pytest.mark.parametrize("options", [["--by", "rank"], ["--where", "rank=0"]])
+def test_a_rank_that_the_trace_does_not_say(run, report, tmp_path, options):
+    events = [kernel(0, 1, node=0, graph=2, name="k")]
+    trace = write_trace(tmp_path / "t.json", events)
+    (tmp_path / "a.json").write_text(json.dumps({str(2 << 32): [{"name": "a", "rank": 0}]}))
+    said = run("report", trace, "-a", tmp_path / "a.json", *options, code=2).stderr
+    assert "the trace does not say its rank; choose of name, graph, stream, device, phase, kind\n" in said
+    ranked = write_trace(tmp_path / "r.json", events, distributedInfo={"rank": 0})
+    assert report(ranked, tmp_path / "a.json", *options)["rows"]
 
 
 @pytest.mark.parametrize("view", ["pattern", "tree", "flat"])
