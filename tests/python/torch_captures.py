@@ -6,6 +6,7 @@ import graphtag
 import graphtag.torch as gat
 import torch
 
+COMMAND = fake_cuda.BUILD / "graphtag"
 BACKENDS = pytest.mark.parametrize("backend", ["cupti", "edge_walk"])
 
 
@@ -16,6 +17,18 @@ def false_cuda(monkeypatch):
     yield
     assert not graphtag._ext.active(), "a window stayed open"
     assert not fake_cuda.call("has_subscriber"), "a subscription stayed"
+    graphtag.forget()
+
+
+@pytest.fixture(autouse=True)
+def false_programs(monkeypatch):
+    """The same for whole programs, which install() and run the command."""
+    fake_cuda.put_into(torch, monkeypatch)
+    monkeypatch.setattr(gat._capture.graph, "default_capture_stream", None)
+    monkeypatch.setenv("GRAPHTAG_COMMAND", str(COMMAND))
+    yield
+    gat.uninstall()
+    assert not graphtag._ext.active()
     graphtag.forget()
 
 
