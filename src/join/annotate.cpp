@@ -71,8 +71,14 @@ class Job {
     constexpr const char* kAdvice = "; annotate the trace as the profiler wrote it, or this one all the same with --force";
     if (options_.force) return {};
     if (const std::optional<EarlierRun> run = earlier_run(info)) {
-      if (!run->same_inputs(annotations.inputs()))
-        return fail(std::string("annotated already, from other annotation files") + kAdvice);
+      if (!run->same_inputs(annotations.inputs())) {
+        return fail(
+            std::string("annotated already, ") +
+            (annotations.empty()
+                 ? "and no annotation file is given; give those that its names came from with -a"
+                 : "not from these annotation files; give those that it was, or annotate the trace as the profiler wrote it") +
+            "; --force annotates this one anew, without the names that it has");
+      }
       if (!run->same_lanes(options_.lanes, options_.default_stream))
         return fail(std::string("annotated already, with other lanes") + kAdvice);
     } else if (info.annotated) {

@@ -283,6 +283,15 @@ def test_other_annotations_need_force_and_take_the_place_of_the_first(run, args_
     assert args_of(tmp_path / "first.json", "-a", b, "--force") == plain
 
 
+def test_an_annotated_trace_needs_its_files_again_to_be_converted(run, files, tmp_path):
+    trace, a = files(t=one_kernel(), a={str(NODE): {"name": "a"}})
+    run("annotate", trace, "-a", a, "-o", tmp_path / "first.json")
+    said = run("annotate", tmp_path / "first.json", "-o", tmp_path / "out.pftrace", code=2).stderr
+    assert "no annotation file is given; give those" in said and "--force annotates this one anew, without the names" in said
+    assert "named 1 of 1" in run("annotate", tmp_path / "first.json", "-a", a, "-o", tmp_path / "out.pftrace").stderr
+    assert "named 0 of 1" in run("annotate", tmp_path / "first.json", "--force", "-o", tmp_path / "out.pftrace").stderr
+
+
 def test_the_same_file_under_another_name_is_the_same(run, files, tmp_path):
     content = {str(NODE): {"name": "a"}}
     trace, a, b = files(t=one_kernel(), a=content, b=content)
