@@ -113,25 +113,38 @@ bool is_lane(const std::string& key, const Json& value) {
   return key == "stream" && value.is_number_integer();
 }
 
+// The next longer form of `key` after `form`. Forms that are keys themselves are theirs; in the others the keys below take turns.
+std::string next_form(const std::string& key, const std::string& form, const std::set<std::string>& keys) {
+  std::string at = key;
+  while (at.starts_with("annotation.")) at.erase(0, 11);
+  std::vector<std::string> below;
+  std::size_t turn = 0;
+  for (;; at = "annotation." + at) {
+    if (keys.contains(at)) {
+      below.push_back(at);
+      continue;
+    }
+    const bool is_own = !keys.contains(key) || (!below.empty() && below[turn] == key);
+    if (!below.empty()) turn = (turn + 1) % below.size();
+    if (is_own && at.size() > form.size()) return at;
+  }
+}
+
 // The args that a graphed event gets from its annotation. `keys`: of all annotations.
 void add_annotation(Json& args, const Json& annotation, Lanes lanes, const std::set<std::string>& keys) {
   const Json original = args;
-  std::vector<std::pair<std::string, Json>> items;
+  const auto add = [&](const std::string& key, const Json& value) {
+    // Of the profiler's keys that annotations have here.
+    std::string at = key == "grid" || key == "stream" ? next_form(key, key, keys) : key;
+    for (std::string longer = next_form(key, at, keys); original.contains(longer); longer = next_form(key, at, keys)) at = longer;
+    if (original.contains(at) && !same(original[at], value)) at = next_form(key, at, keys);
+    args[at] = value;
+  };
   for (const auto& entry : annotation.items()) {
     if (!is_lane(entry.key(), entry.value())) {
-      items.emplace_back(entry.key(), entry.value());
+      add(entry.key(), entry.value());
     } else if (lanes == Lanes::none) {
-      items.emplace_back("annotated_stream", entry.value());
-    }
-  }
-  std::set<std::string> taken;
-  for (const auto& [key, value] : items) {
-    for (std::string at = key;; at = "annotation." + at) {
-      if (taken.contains(at) || (at != key && keys.contains(at))) continue;
-      if (original.contains(at) && !same(original[at], value)) continue;
-      args[at] = value;
-      taken.insert(at);
-      break;
+      add("annotated_stream", entry.value());
     }
   }
 }
