@@ -332,7 +332,8 @@ def annotate_collectives(enabled: bool = True, *, lanes: bool = False) -> None:
     """Names each captured collective of torch.distributed (point-to-point and coalesced ones too), with the keys of Kineto's eager ones.
 
     With `lanes` each process group gets a display lane of its own (get_stream_for_pg). False takes it all out again. Collectives outside a recorded
-    capture are left alone, and so is an all_reduce of torch.compile's cpp_wrapper, which calls C++ by itself.
+    capture are left alone, and so are what C++ calls by itself: an all_reduce of torch.compile's cpp_wrapper, and what DistributedDataParallel reduces
+    and broadcasts.
     """
     global _lanes
     _lanes = lanes
