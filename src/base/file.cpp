@@ -69,6 +69,12 @@ std::string open_failure(int number) {
   return std::string("cannot open it: ") + std::strerror(number) + remedy;
 }
 
+Result<void> refuse_pipe(const std::string& path) {
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) != 0 || !(S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode))) return {};
+  return Error{ErrorCode::invalid_argument, "a pipe cannot be read twice, and this file is; write it to a file first", path, {}};
+}
+
 Result<std::string> read_file(const std::string& path, std::size_t limit_bytes) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return Error{errno == ENOENT ? ErrorCode::not_found : ErrorCode::io, open_failure(errno), path, {}};

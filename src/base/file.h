@@ -12,6 +12,9 @@ namespace graphtag {
 // "cannot open it: ", why (an errno), and what to do about it.
 std::string open_failure(int number);
 
+// Refuses (invalid_argument) what can be read once alone: a pipe, a socket.
+Result<void> refuse_pipe(const std::string& path);
+
 // The content of `path`; ErrorCode::too_large beyond `limit_bytes`, which is checked before memory is taken.
 Result<std::string> read_file(const std::string& path, std::size_t limit_bytes);
 

@@ -3,7 +3,6 @@
 #include <cctype>
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
 #include <string_view>
 
 #include "base/file.h"
@@ -12,14 +11,8 @@
 
 namespace graphtag::cli {
 
-namespace fs = std::filesystem;
-
 Result<bool> looks_like_annotations(const std::string& path) {
-  std::error_code ignored;
-  const fs::file_status status = fs::status(path, ignored);
-  if (fs::is_fifo(status) || fs::is_socket(status))
-    return Error{
-        ErrorCode::invalid_argument, "a pipe cannot be read twice, and this file is; write it to a file first", path, {}};
+  if (Result<void> refused = refuse_pipe(path); !refused) return refused.error();
   std::FILE* file = std::fopen(path.c_str(), "rb");
   if (file == nullptr) return Error{errno == ENOENT ? ErrorCode::not_found : ErrorCode::io, open_failure(errno), path, {}};
   char head[65536];

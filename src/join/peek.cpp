@@ -1,8 +1,6 @@
 #include "join/peek.h"
 
-#include <filesystem>
-#include <system_error>
-
+#include "base/file.h"
 #include "join/tokens.h"
 
 namespace graphtag {
@@ -53,12 +51,7 @@ class Peeker final : public EventVisitor {
 }  // namespace
 
 Result<TraceInfo> peek_trace(const std::string& trace_path, bool find_process, const ReadOptions& options) {
-  std::error_code ignored;
-  const std::filesystem::file_status status = std::filesystem::status(trace_path, ignored);
-  if (std::filesystem::is_fifo(status) || std::filesystem::is_socket(status)) {
-    return Error{
-        ErrorCode::invalid_argument, "a pipe cannot be read twice, and a trace is; write it to a file first", trace_path, {}};
-  }
+  if (Result<void> refused = refuse_pipe(trace_path); !refused) return refused.error();
   Peeker peeker(find_process);
   ReadOptions peek;
   peek.process = options.process;

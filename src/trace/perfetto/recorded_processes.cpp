@@ -1,7 +1,6 @@
 #include "trace/perfetto/recorded_processes.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -16,12 +15,6 @@ namespace {
 namespace layout = recording;
 
 constexpr std::size_t kListed = 64;
-
-std::optional<std::int64_t> integer_at(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_number_integer()) return std::nullopt;
-  return found->get<std::int64_t>();
-}
 
 // "100, 101"; with hosts where there are several.
 std::string listed(const std::vector<RecordedProcess>& processes) {
@@ -56,12 +49,16 @@ Json facts_of(const PacketEvent& event, const StringTable& strings, std::uint64_
   return facts;
 }
 
+std::string text_at(const Json& facts, const char* key) {
+  const auto found = facts.find(key);
+  return found != facts.end() && found->is_string() ? found->get<std::string>() : std::string{};
+}
+
 RecordedProcess process_of(const Json& facts) {
   RecordedProcess process;
-  const auto host = facts.find("host");
-  if (host != facts.end() && host->is_string()) process.host = host->get<std::string>();
-  process.pid = integer_at(facts, "pid");
-  process.loaded_ns = integer_at(facts, "loaded_ns");
+  process.host = text_at(facts, "host");
+  process.pid = number_at<std::int64_t>(facts, "pid");
+  process.loaded_ns = number_at<std::int64_t>(facts, "loaded_ns");
   return process;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -23,6 +24,15 @@ struct RecordedProcess {
 
 // All args of an event of the recorder's own; `unreadable` is how many more there are.
 Json facts_of(const PacketEvent& event, const StringTable& strings, std::uint64_t& unreadable);
+// One of the facts. Nothing, or an empty text, if there is none of that kind.
+template <typename T>
+std::optional<T> number_at(const Json& facts, const char* key) {
+  const auto found = facts.find(key);
+  if (found == facts.end() || !found->is_number_integer()) return std::nullopt;
+  return found->template get<T>();
+}
+std::string text_at(const Json& facts, const char* key);
+
 // Of the facts of kBeginEvent.
 RecordedProcess process_of(const Json& facts);
 

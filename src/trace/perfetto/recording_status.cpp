@@ -17,18 +17,6 @@ namespace layout = recording;
 
 constexpr std::size_t kDevicesMax = 4096;
 
-template <typename T>
-std::optional<T> number_at(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_number_integer()) return std::nullopt;
-  return found->get<T>();
-}
-
-std::string text_at(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string{};
-}
-
 }  // namespace
 
 Error RecordingEvents::no_recording() {
